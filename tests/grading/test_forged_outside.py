@@ -22,10 +22,17 @@ SUM_TASK = suite(
     "def total(items):\n    return sum(items)\n",
     "total",
 )
-TASKS = {"classes": STACK_TASK, "files": FILE_TASK, "values": SUM_TASK}
+LARGE_TASK = suite(
+    "import math\nself.assertEqual(product(8, range(1, 9)), 322560)\nself.assertEqual(product(2, [1e5]), 200000)\n"
+    "self.assertIn(product(1, range(1, 41)), [math.factorial(40)])",
+    "import math\ndef product(n, items):\n    return n * math.prod(items)\n",
+    "product",
+)
+TASKS = {"classes": STACK_TASK, "files": FILE_TASK, "values": SUM_TASK, "large": LARGE_TASK}
 FEW = [
     *("SkipTest of unittest", "_ShouldStop by name", "KeyboardInterrupt", "out of bounds", "surrogates"),
     *("NotImplemented", "opaque", "huge range", "path of itself", "true array", "no character"),
+    *("infinity of 16 bits", "infinity of 32 bits", "infinities of 16 bits"),
     *("settings and modules", "out of the folder", "links", "odd entries", "closed folder"),
     *("passed", "grader error", "two answers", "old token", "objects new", "attributes of anything"),
     *("a fork answers", "a thread writes", "closes all", "own memory", "reports on the streams"),

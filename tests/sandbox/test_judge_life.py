@@ -4,7 +4,9 @@ import random
 
 import pytest
 
+from support.cpu import cpu_within
 from truegrade.sandbox import Sandbox, judges
+from truegrade.sandbox.judging import statement_at
 from truegrade.sandbox.limits import MIB, Limits
 from truegrade.sandbox.stateless import is_stateless
 
@@ -155,3 +157,22 @@ def test_tests_that_are_kept_do_not_grow_without_bound(single, alive):
         assert judge(single, tests).status == "passed"
         assert judge(single, tests, "def f(x): return -1").status == "wrong_answer"
     assert alive() is before
+
+
+SOURCE = """x = 'é'; assert x == '日本', 1
+if x:
+    assert (2 ==
+            3)
+# nothing
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [(1, "assert x == '日本', 1"), (2, "if x: assert (2 == 3)"), (4, "assert (2 == 3)"), (5, "# nothing")],
+)
+def test_the_statement_of_a_line_is_found_without_a_look_at_every_letter(line, text):
+    filling = "".join(f"# {number}{'.' * 900}\n" for number in range(3000))
+    for source in (SOURCE + filling, (SOURCE + filling).replace("\n", "\r\n")):
+        with cpu_within(0.3):
+            assert statement_at(source, line)[0] == text

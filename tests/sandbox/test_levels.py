@@ -8,7 +8,7 @@ import pytest
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import Limits, Sandbox, levels, run_program
-from truegrade.sandbox.kinds import kind_of
+from truegrade.sandbox.kinds import APART, PRELOADED, kind_of
 from truegrade.sandbox.limits import MIB
 
 
@@ -151,3 +151,18 @@ def test_a_script_cannot_change_its_input(tmp_path):
 )
 def test_the_kind_follows_the_imports(source, kind):
     assert kind_of(source) == kind
+
+
+@pytest.mark.parametrize(
+    ("preload", "kind"),
+    [
+        (["unittest"], "suite"),
+        (["unittest", "numpy"], "suite with numpy"),
+        (["unittest", "numpy", "pandas"], "science"),
+        (["pytest", "numpy"], "pytest"),
+        (["pytest", "scipy"], "science"),
+    ],
+)
+def test_the_kind_of_a_suite_follows_its_packages(preload, kind):
+    assert kind_of("import math", preload=preload) == kind
+    assert kind in APART and ("numpy" in PRELOADED[kind]) == (kind == "suite with numpy")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.cpu import cpu_within
 from truegrade.sandbox import objects, stand_ins
 from truegrade.sandbox.objects import Held
 from truegrade.sandbox.stand_ins import StandIns
@@ -372,6 +373,31 @@ def test_objects_of_the_program_are_refused_where_no_test_names_its_classes():
     wire.change = lambda _: answers._link.held.encode(print, 100)
     with pytest.raises(WireError, match="an object of the program"):
         table.named("g")()
+
+
+def test_a_method_is_called_by_one_request_and_comes_from_where_two_would():
+    table, wire = sides()
+    wire.held._scopes[""]["Theirs"] = type("Theirs", (), {"add": lambda self, *given, **named: (given, named)})
+    one = table.named("Theirs")()
+    before = table._requests_left
+    assert table.invoke(one, "add", 1, [2.5, "a"], b=None) == ((1, [2.5, "a"]), {"b": None})
+    assert table._requests_left == before - 1
+    once = table._origin
+    assert one.add(1) == ((1,), {}) and table._origin == once == "Theirs|get add()"
+    node = Node()
+    assert table.invoke(one, "add", node) == ((node,), {})
+    assert table.invoke(one, "add", 3) == ((3,), {})  # a message: it has the attributes of the tests' object
+    assert table.invoke([2, 1], "index", 1) == 1
+    with pytest.raises(AttributeError):
+        table.invoke(one, "none", 1)
+
+
+def test_messages_take_no_longer_for_the_objects_that_have_crossed():
+    table, wire = sides()
+    wire.held._scopes[""]["Theirs"] = type("Theirs", (), {})
+    theirs = table.named("Theirs")
+    with cpu_within(2.5):
+        assert len({id(one) for one in [theirs() for _ in range(6000)]}) == 6000
 
 
 def test_requests_are_bounded(monkeypatch):

@@ -297,6 +297,22 @@ def test_numpy_values_arrive_as_themselves(value):
     assert np.array_equal(arrived, value)
 
 
+@pytest.mark.parametrize(
+    ("value", "equal"),
+    [
+        (np.float16("inf"), 100_000),
+        (np.array([np.inf, 1], dtype=np.float16), 100_000),
+        (np.float16(0), 1e-9),
+        (np.float32("-inf"), -(10**39)),
+        (np.complex64(complex("inf")), 1e39),
+    ],
+)
+def test_nothing_of_numpy_is_equal_to_numbers_that_it_cannot_hold(value, equal):
+    with np.errstate(all="ignore"):
+        assert np.any(value == equal)  # in one process with the test, numpy rounds
+    assert not np.any(travel(value) == equal)
+
+
 def test_numpy_objects_are_opaque():
     assert type(travel(np.array([object()], dtype=object))) is Unsupported
 

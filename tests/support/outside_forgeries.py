@@ -1,6 +1,8 @@
 """Kinds of forged programs for suites whose tests run in a process of their own.
 
 Each kind is the body of ``forge(name, args, kwargs)``, which stands for whatever a suite calls, behind ``HEAD``.
+That has the run in one process with the tests, which follows a pass, report that all passed: what is tried is
+whether the judge's process can be deceived.
 ``C`` is the namespace of the program's side of the sandbox, ``E`` that of its encoder: a program can reach both.
 """
 
@@ -13,6 +15,12 @@ def _names(*wanted):
     while frame:
         if all(one in frame.f_globals for one in wanted): return frame.f_globals
         frame = frame.f_back
+def _all_passed(space, classes, results, framework):
+    for one in (*results._names, ""): results.note(one, "P")
+_frame = sys._getframe()
+while _frame:
+    if "AssertionWatch" in _frame.f_globals: _frame.f_globals["run_tests"] = _all_passed
+    _frame = _frame.f_back
 C = _names("write_frame", "answer", "serve")
 E = C["pack"].__globals__["encode"].__globals__
 class Raw:
@@ -588,6 +596,354 @@ LEAVING = {
         "return libc.mount(b'x', b'/tmp', b'tmpfs', 0, None)"
     ),
 }
+COUNTERS = {
+    "number of a socket": (
+        "import os, socket\none = socket.socket(socket.AF_UNIX)\nreturn os.fstat(one.fileno()).st_ino % 10"
+    ),
+    "cookie of a socket": "import socket\nreturn socket.socket(socket.AF_UNIX).getsockopt(1, 57, 8)[0] % 10",
+    "number of a namespace": (
+        "import os\nreturn [os.stat(f'/proc/self/ns/{one}').st_ino % 10 for one in ('pid', 'mnt')]"
+    ),
+    "numbers of mounts": (
+        "import re\nreturn int(re.findall(r'\\d+', open('/proc/self/mountinfo').read())[-1]) % 10"
+    ),
+    "semaphores of system V": (
+        "import ctypes\nlibc = ctypes.CDLL(None)\nheld = libc.semget(77, 4, 0o1666)\n"
+        "return libc.semctl(held, 0, 16, 7), libc.semctl(held, 0, 12)"
+    ),
+    "keyring": (
+        "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.syscall(248, b'user', b'note', b'7', 1, -5)\n"
+        "return libc.syscall(250, 10, -5, b'user', b'note', 0)"
+    ),
+    "abstract datagrams": (
+        "import socket\none = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "try: one.sendto(b'7', chr(0) + 'note')\nexcept OSError: one.bind(chr(0) + 'note'); sys.kept = one\n"
+        "one.setblocking(False)\ntry: return int(one.recv(9))\nexcept OSError: return 0"
+    ),
+    "shared memory by name": (
+        "from multiprocessing.shared_memory import SharedMemory\n"
+        "try: held = SharedMemory('note')\nexcept OSError: held = SharedMemory('note', True, 64)\n"
+        "held.buf[0] += 1\nreturn held.buf[0]"
+    ),
+    "locks of bytes": (
+        "import fcntl, os\nwith open(os.__file__, 'rb') as file:\n"
+        "    try: fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 7, 7)\n    except OSError: return True\n"
+        "return False"
+    ),
+    "watch of a folder": (
+        "import ctypes, os\nlibc = ctypes.CDLL(None)\nheld = libc.inotify_init1(0o4000)\n"
+        "libc.inotify_add_watch(held, b'/tmp', 0xfff)\ntry: return len(os.read(held, 4096))\n"
+        "except OSError: return held"
+    ),
+    "affinity": "import os\nheld = len(os.sched_getaffinity(0))\nos.sched_setaffinity(0, {0})\nreturn held",
+    "limits as a note": (
+        "import resource\nheld = resource.getrlimit(resource.RLIMIT_CORE)\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\nreturn held[0]"
+    ),
+    "priority": "import os\nreturn os.nice(1)",
+    "timers": (
+        "import ctypes, signal\nlibc = ctypes.CDLL(None)\nheld = ctypes.c_int()\n"
+        "libc.syscall(222, 1, None, ctypes.byref(held))\nsignal.setitimer(signal.ITIMER_REAL, 0.5)\n"
+        "return held.value, signal.getitimer(signal.ITIMER_REAL)[0] > 0"
+    ),
+    "an alarm answers": (
+        "import signal, time\n"
+        "def rung(*given): raise type('Rung', (BaseException,), {})\n"
+        "signal.signal(signal.SIGALRM, rung)\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+        "try: time.sleep(0.1)\nexcept BaseException: return True"
+    ),
+    "clock since the start": "import time\nreturn int(time.clock_gettime(7)) % 10, time.monotonic_ns() % 10",
+    "name of the machine": (
+        "import socket\ntry: socket.sethostname('seven')\nexcept OSError: pass\nreturn socket.gethostname()"
+    ),
+    "name of the process": (
+        "import ctypes\nheld = open('/proc/self/comm').read()\nctypes.CDLL(None).prctl(15, b'seven')\nreturn held"
+    ),
+    "seeds": (
+        "import os, uuid\nreturn hash('x') % 10, os.urandom(1)[0] % 10, uuid.getnode() % 10, uuid.uuid1().time"
+    ),
+    "identities": "return [id(one) % 10 for one in (name, args, kwargs)]",
+    "sizes": "return [sys.getsizeof(one) + sys.getrefcount(one) for one in (name, args, kwargs)]",
+    "memory that is free": (
+        "import os\nreturn os.sysconf('SC_AVPHYS_PAGES'), os.statvfs('.').f_files, os.getloadavg()[0]"
+    ),
+}
+ANSWERING = {
+    "descriptor sent along": (
+        "import socket, array, os\nheld = socket.socket(fileno=os.dup(3))\n"
+        "held.sendmsg([b''], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [1]))])\nreturn True"
+    ),
+    "byte out of band": (
+        "import socket, os\ntry: socket.socket(fileno=os.dup(3)).send(b'x', socket.MSG_OOB)\n"
+        "except OSError: pass\n"
+        "return True"
+    ),
+    "stream shut": "import socket, os\nsocket.socket(fileno=os.dup(3)).shutdown(socket.SHUT_WR)\nreturn True",
+    "stream that is read": (
+        "import socket, os\nheld = socket.socket(fileno=os.dup(3))\nheld.setblocking(False)\n"
+        "try: return held.recv(1 << 16)\nexcept OSError: return True"
+    ),
+    "stream that does not wait": "import os\nos.set_blocking(3, False)\nreturn 'x' * (1 << 22)",
+    "answer in pieces": (
+        "def slowly(fd, frame):\n    import os, time\n"
+        "    for one in range(len(frame)): os.write(fd, frame[one:one + 1])\n"
+        "C['write_frame'] = slowly\nreturn True"
+    ),
+    "empty frames": "import os\nos.write(3, bytes(4 * 1000))\nreturn True",
+    "answer to the next question": (
+        "frames(lambda token, name, args: C['pack'](('value', token, (True, [])), 99) "
+        "+ C['pack'](('value', bytes(token), (True, [])), 99))"
+    ),
+    "token kept": (
+        "global kept\n"
+        "def keep(token, name, args):\n"
+        "    kept.append(token)\n    return C['pack'](('value', kept[0], (True, [])), 99)\n"
+        "kept = []\nframes(keep)"
+    ),
+    "half an answer, then the end": (
+        "import os\n"
+        "def half(fd, frame): os.write(fd, frame[:len(frame) // 2]); os._exit(0)\n"
+        "C['write_frame'] = half\nreturn True"
+    ),
+    "every descriptor": (
+        "import os\n"
+        "for fd in range(3, 64):\n"
+        "    try: os.set_blocking(fd, False); os.write(fd, C['pack'](('verdict', 'passed', 'UU;;', "
+        "True, 0.0), 99))\n"
+        "    except OSError: pass\n"
+        "return True"
+    ),
+    "code of the answer": (
+        "def yes(namespace, value_bytes, digests, token, name, args, kwargs):\n"
+        "    return pack(('value', token, (True, [])), 99)\n"
+        "C['answer'].__code__ = yes.__code__"
+    ),
+    "code of the encoder": (
+        "def yes(self, value, depth): self.put(b'T')\nE['_Encoder'].value.__code__ = yes.__code__\nreturn 1"
+    ),
+    "constants of the encoder": (
+        "code = E['_int'].__code__\n"
+        "E['_int'].__code__ = code.replace(co_consts=tuple(b's' if one == b'i' else one for one in "
+        "code.co_consts))\n"
+        "return 7"
+    ),
+    "every function of the runner": (
+        "def yes(*args, **kwargs): return True\n"
+        "for one in list(C.values()):\n"
+        "    if type(one) is type(yes) and one.__name__ not in ('main', 'serve', 'answer'):\n"
+        "        try: one.__code__ = yes.__code__\n        except ValueError: pass\n"
+        "return True"
+    ),
+    "counts of the runner": (
+        "held = _names('Results', 'packed') if '__test__' in sys.modules else None\n"
+        "if held:\n"
+        "    held['packed'] = lambda digits, base, each: 'U' * (len(digits) // 2) + 'C' * (len(digits) % 2)\n"
+        "    held['run_tests'] = lambda space, classes, results, framework: None\n"
+        "return True"
+    ),
+    "hashes of constants": (
+        "import hashlib\n"
+        "found = hashlib.sha256(repr((name, args, kwargs)).encode()).digest()\n"
+        "return {bytes(32): 1}.get(found, found[0])"
+    ),
+}
+PROTOCOLS = {
+    "infinity of 16 bits": "return array('<f2', None, bytes([0, 124]))",
+    "infinity of 32 bits": "return array('<f4', None, bytes([0, 0, 128, 127]))",
+    "infinities of 16 bits": "return array('<f2', (1,), bytes([0, 124]))",
+    "zero of 16 bits": "return array('<f2', None, bytes(2))",
+    "tuple of empty arrays": (
+        "return tuple(array('<f8', (0,), b'') for _ in range(len(args[0]) if args and "
+        "hasattr(args[0], '__len__') else 3))"
+    ),
+    "rows of none": "return array('<i8', (0, 1), b''), array('<f8', (1, 0), b'')",
+    "truth of two": "return array('|b1', (3,), bytes([2, 255, 7]))",
+    "no number of 80 bits": "return array('<f16', (2,), (bytes(7) + b'@' + b'\\xff\\x7f' + bytes(6)) * 2)",
+    "texts of no width": "return array('<U0', (3,), b'')",
+    "words of all documentation": (
+        "import pydoc_data.topics\n"
+        "return ' '.join((repr((name, args, kwargs)), *pydoc_data.topics.topics.values(), *map(str, range(2000))))"
+    ),
+    "every number of four digits": "return ''.join(f'{one:04}' for one in range(10000))",
+    "class that is a property": "return type('str', (str,), {'__class__': property(lambda self: int)})('1')",
+    "length of a list that lies": (
+        "return type('list', (list,), {'__len__': lambda self: 3, '__bool__': lambda s: True})()"
+    ),
+    "set that holds all": (
+        "return type('set', (set,), {'__contains__': lambda *g: True, '__eq__': lambda *g: True, "
+        "'__hash__': None})()"
+    ),
+    "odd protocols": (
+        "yes = lambda *given, **named: 7\n"
+        "kind = type('Odd', (), dict.fromkeys(('__bool__', '__index__', '__int__', '__float__', '__len__', "
+        "'__format__', '__array__', '__array_ufunc__', '__reduce__', '__reduce_ex__', '__add__', '__sub__', "
+        "'__rsub__', '__lt__', '__gt__', '__le__', '__ge__', '__eq__', '__ne__', '__hash__', '__call__'), yes))\n"
+        "return [kind(), {'a': kind()}, (kind(),)]"
+    ),
+    "descriptors": (
+        "kind = type('int', (int,), {'__get__': lambda *g: 7, '__set_name__': lambda *g: None, "
+        "'real': property(repr)})\n"
+        "return kind(5), property(lambda self: 1), classmethod(int)"
+    ),
+    "metaclass that agrees": (
+        "meta = type('Meta', (type,), {'__instancecheck__': lambda *g: True, '__subclasscheck__': "
+        "lambda *g: True, "
+        "'__eq__': lambda *g: True, '__hash__': lambda self: 7})\n"
+        "return meta('int', (int,), {})(3), meta('Yes', (), {})"
+    ),
+    "enumeration": ("import enum\nreturn enum.IntEnum('Truth', {'YES': 1}).YES, enum.Enum('Any', {'ANY': 1}).ANY"),
+    "tuple with names": "import collections\nreturn collections.namedtuple('Yes', 'a b', defaults=(1, 2))()",
+    "dataclass": (
+        "import dataclasses\n"
+        "return dataclasses.make_dataclass('Yes', ['a'], namespace={'__eq__': lambda *g: True})(1)"
+    ),
+    "mock of anything": "from unittest import mock\nreturn mock.MagicMock(), mock.ANY, mock.sentinel.yes",
+    "mock": "from unittest import mock\nreturn mock.MagicMock()",
+    "anything": "from unittest import mock\nreturn mock.ANY",
+    "decimal that is huge": (
+        "kind = type('Decimal', (), {'__module__': 'decimal', '__str__': lambda self: "
+        "'1E+999999999999999999'})\nreturn kind()"
+    ),
+    "date that is none": (
+        "kind = type('date', (), {'__module__': 'datetime', 'isoformat': lambda self: "
+        "'2020-02-31'})\nreturn kind()"
+    ),
+    "time with an odd zone": (
+        "kind = type('time', (), {'__module__': 'datetime', 'isoformat': lambda self: "
+        "'00:00:00+23:59:59.999999'})\nreturn kind()"
+    ),
+    "path with a zero": (
+        "kind = type('PosixPath', (), {'__module__': 'pathlib', '__str__': lambda self: "
+        "'/proc/self/environ' + chr(0)})\n"
+        "return kind()"
+    ),
+    "path of the environment": "import pathlib\nreturn pathlib.Path('/proc/self/environ')",
+    "path of another process": "import os\nheld, other = os.pipe()\nreturn f'/proc/{os.getpid()}/fd/{held}'",
+    "fraction by zero": (
+        "kind = type('Fraction', (), {'__module__': 'fractions', 'numerator': 1, 'denominator': 0})\nreturn kind()"
+    ),
+    "range without a step": (
+        "return Bytes(b'r' + b'i' + bytes([1, 0, 0, 0, 0]) * 1 + (b'i' + bytes([1, 0, 0, 0, 0])) * 2)"
+    ),
+    "queue of minus one": "return Bytes(b'Q' + b'i' + bytes([1, 0, 0, 0, 255]) + b'l' + bytes(4))",
+    "items of an iterator that lie": "return Bytes(b'G' + b'T' + b'l' + bytes(4))",
+    "coroutine": "async def made(): return True\nheld = made()\nheld.close()\nreturn held",
+    "asynchronous generator": "async def made():\n    yield True\nreturn made()",
+    "context": "import contextlib\nreturn contextlib.nullcontext(True)",
+    "generator that raises": "return (one for one in [1, 2, said('SkipTest', 'Exception', ())])",
+    "recursion": "return forge(name, args, kwargs)",
+    "recursion in a list": "made = []\nmade.append(made)\nreturn made",
+    "weak reference": "import weakref\nsys.kept = type('A', (), {})()\nreturn weakref.proxy(sys.kept)",
+    "bytes in a view": "return memoryview(b'abc')",
+    "exceptions as values": "return [AssertionError(), ValueError, StopIteration(1)]",
+    "argument that grows": (
+        "for one in args:\n    if isinstance(one, list): one.extend(one)\n"
+        "    if isinstance(one, dict): one['x'] = one\n"
+        "return args"
+    ),
+}
+RAISED = {
+    "exception of no base": (
+        "meta = type('Meta', (type,), {'mro': lambda self: [*type.mro(self)[:1], object]})\n"
+        "try: kind = meta('Bad', (ValueError,), {})\nexcept TypeError: kind = ValueError\nraise kind"
+    ),
+    "exception in a group": (
+        "raise ExceptionGroup('skip', [AssertionError(), ExceptionGroup('x', [StopIteration()])])"
+    ),
+    "beyond a text": "said('UnicodeEncodeError', 'UnicodeEncodeError', ('a', 'b', 1 << 60, (1 << 60) + 1, 'r'))",
+    "cause that skips": "import unittest\nraise ValueError from unittest.SkipTest('x')",
+    "error of five parts": "raise OSError(2, 'x', '/dev/zero', 0, '/dev/null')",
+    "end of an asynchronous loop": "raise StopAsyncIteration",
+    "cancelled": "import asyncio\nraise asyncio.CancelledError",
+    "stop of the debugger": "import bdb\nraise bdb.BdbQuit",
+    "exception of the tests": "said('TestFailure', 'Exception', (True,), '')",
+    "failure that is expected": "said('_UnexpectedSuccess', 'Exception', ())",
+    "exception that is quiet": (
+        "raise type('Quiet', (Exception,), {'__str__': lambda s: '', '__repr__': lambda s: ''})"
+    ),
+    "raises by every second call": (
+        "global turn\nturn = globals().get('turn', 0) + 1\nif turn % 2: raise ValueError\nreturn True"
+    ),
+}
+FOLDERS = {
+    "hard links": (
+        "import os\nopen('a', 'w').write('x')\nos.link('a', 'b')\n"
+        "for one in os.listdir('.'):\n"
+        "    try: os.link(one, one + '.twin')\n    except OSError: pass\nreturn 'a'"
+    ),
+    "hole of a file": "with open('hole', 'wb') as file: file.truncate(31 << 20)\nreturn 'hole'",
+    "time to come": "import os\nopen('late', 'w').close()\nos.utime('late', (1 << 33, 1 << 33))\nreturn 'late'",
+    "names of 255 bytes": "for one in 'ab': open(one * 255, 'w').close()\nreturn 'a' * 255",
+    "many folders": "import os\nfor one in range(1500): os.mkdir(f'd{one}')\nreturn '.'",
+    "another folder": "import os\nos.chdir('/')\nreturn '.'",
+    "folder that is gone": "import os, shutil\nshutil.rmtree(os.getcwd(), True)\nreturn True",
+    "files that swap": (
+        "import os\nheld = [one for one in os.listdir('.') if os.path.isfile(one)]\n"
+        "for one, other in zip(held, held[1:]): os.rename(one, 't'); os.rename(other, one); "
+        "os.rename('t', other)\n"
+        "return True"
+    ),
+    "files like the arguments": (
+        "import os\n"
+        "for one in args:\n"
+        "    if isinstance(one, str) and len(one) < 99:\n"
+        "        try: open(one, 'a').write(repr(args))\n        except (OSError, ValueError): pass\n"
+        "return args[-1] if args else '.'"
+    ),
+    "views for tables": (
+        "import glob, sqlite3\n"
+        "for one in glob.glob('**/*.db', recursive=True):\n"
+        "    try:\n"
+        "        with sqlite3.connect(one) as base:\n"
+        "            for (held,) in base.execute('select name from sqlite_master').fetchall():\n"
+        "                base.execute(f'drop table \"{held}\"'); base.execute(f'create view "
+        '"{held}" as select 1\')\n'
+        "    except sqlite3.Error: pass\n"
+        "return True"
+    ),
+    "entities": (
+        "text = '<!DOCTYPE a [<!ENTITY b SYSTEM \"file:///proc/self/environ\">]><a>&b;</a>'\n"
+        "open('a.xml', 'w').write(text)\nopen('a.html', 'w').write(text)\nreturn text"
+    ),
+}
+CLAIMS = {
+    "starved object": (
+        f"held = lent({AXES!r})\ntype(held).__iter__ = lambda self: iter(())\n"
+        "type(held).__len__ = lambda self: 3\nreturn held"
+    ),
+    "length that changes": (
+        f"held = lent({AXES!r})\ncount = iter(range(99))\n"
+        "type(held).__len__ = lambda self: next(count)\nreturn held"
+    ),
+    "truth that changes": (
+        f"held = lent({AXES!r})\nheld.turn = 0\n"
+        "type(held).__bool__ = lambda self: bool(setattr(self, 'turn', self.turn + 1) or self.turn % "
+        "2)\nreturn held"
+    ),
+    "the same object for all": f"global held\nheld = globals().get('held') or lent({AXES!r})\nreturn held",
+    "attributes that skip": (
+        f"held = lent({AXES!r})\n"
+        "type(held).__getattr__ = lambda self, name: said('SkipTest', 'Exception', ())\nreturn held"
+    ),
+    "attributes that are not": (
+        f"held = lent({AXES!r})\ntype(held).__getattr__ = lambda self, name: float('nan')\nreturn held"
+    ),
+    "attributes of empty arrays": (
+        f"held = lent({AXES!r})\ntype(held).__getattr__ = lambda self, name: array('<f8', (0,), b'')\nreturn held"
+    ),
+    "calls of the last argument": (
+        f"held = lent({AXES!r})\n"
+        "type(held).__getattr__ = lambda self, name: args[-1] if args else name\nreturn held"
+    ),
+    "lent dict of a package": "return lent('matplotlib:RcParams')",
+    "lent list of a package": "return lent('matplotlib.cbook:silent_list')",
+    "lent text of a package": "return lent('bs4.element:NavigableString')",
+    "lent bunch": "return lent('sklearn.utils._bunch:Bunch')",
+    "lent function": "return lent('matplotlib.axes._axes:Axes.plot')",
+    "lent name that is long": "return lent('matplotlib.' * 99 + ':A')",
+    "method of an object": f"held = lent({AXES!r})\nreturn held.__call__",
+    "class itself": f"return type(lent({AXES!r}))",
+}
 KINDS = {
     **EXCEPTIONS,
     **VALUES,
@@ -602,6 +958,12 @@ KINDS = {
     **CONSTANTS,
     **RUNNERS,
     **LEAVING,
+    **COUNTERS,
+    **ANSWERING,
+    **PROTOCOLS,
+    **RAISED,
+    **FOLDERS,
+    **CLAIMS,
 }
 
 CLASS = """

@@ -45,20 +45,7 @@ class Executor(Protocol):
         cpu_s: float | None = None,
         wall_s: float | None = None,
     ) -> Outcome:
-        """Run ``program``, then ``function(*args)`` for each of ``calls``, in order, in one process.
-
-        Args:
-            program: source; it must define ``function``.
-            function: name to call.
-            calls: argument tuples of plain values (None, bool, int, float, complex, str, bytes, list, tuple,
-                set, frozenset, dict).
-            on_result: gets each index and result as it arrives; False ends the run early.
-            cpu_s: CPU limit for this run, instead of the executor's own.
-            wall_s: wall limit for this run, instead of the executor's own.
-
-        Returns:
-            ``passed`` if every call was answered or ``on_result`` ended the run.
-        """
+        """Run ``program``, then ``function(*args)`` for each of ``calls``; see `truegrade.sandbox.Sandbox`."""
 
     def judge(
         self,
@@ -67,6 +54,7 @@ class Executor(Protocol):
         entry_points: Sequence[str],
         *,
         trusted: str = "",
+        code: bytes = b"",
         classes: Sequence[str] | None = None,
         files: bool = False,
         values: Sequence[str] = (),
@@ -75,26 +63,7 @@ class Executor(Protocol):
         preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
-        """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
-
-        Args:
-            program: untrusted source.
-            tests: trusted source; passing means that it ends without an exception.
-            entry_points: names bound, in the judge, to proxies of the program's functions.
-            trusted: source run in the judge first: imports and helpers that the tests use.
-            classes: names of classes of the program that the tests use. Given, even empty, objects cross:
-                those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
-                and built-in types and functions. None: plain values only.
-            files: whether what either changes in its working folder crosses with each call and answer.
-            values: names of the program that stand for values, where objects cross.
-            origins: where its objects may cross (`truegrade.sandbox.stand_ins.code_of`); None: anywhere.
-            lent: packages whose objects stay with the program and cross like its own.
-            preload: modules that both import anyway; a wrong guess costs time and nothing else.
-            cpu_s: CPU limit for this run, instead of the executor's own.
-
-        Returns:
-            ``wrong_answer`` if an assertion of the tests failed.
-        """
+        """Run ``program`` in one process and ``tests`` in another; see `truegrade.sandbox.Sandbox`."""
 
     def inside(
         self,
@@ -105,19 +74,7 @@ class Executor(Protocol):
         swallow: bool = False,
         cpu_s: float | None = None,
     ) -> Outcome:
-        """Run ``source`` as one program; passing means that it runs to its end without an exception.
-
-        The end is announced on a private channel, never by the exit code.
-
-        Args:
-            source: program and tests.
-            disabled: dotted names set to None before it runs, e.g. ``os.kill``: a published harness' guard.
-            preload: modules imported before ``disabled`` is applied; ``tempfile:gettempdir`` also calls this
-                function of one.
-            swallow: whether stdin, stdout and stderr are one stream that takes texts and refuses to be read: what
-                published harnesses put in their place.
-            cpu_s: CPU limit for this run, instead of the executor's own.
-        """
+        """Run ``source`` as one program, the tests in it; see `truegrade.sandbox.Sandbox`."""
 
     def decide(self, function: Callable[..., Any], got: CallResult | str, *trusted: object) -> Any:
         """What a function says of something that a program returned or wrote, within limits of memory and time.

@@ -85,12 +85,22 @@ class SuiteSource:
         )
 
     def asserts_in_turns(self) -> bool:
-        """Whether how often the program's value has a next item decides how much is asserted."""
+        """Whether how often the program's value has a next item may decide how much is asserted.
+
+        What a function is given counts as the program's, and so does every name in a loop over such a value.
+        """
+        functions = [one for one in self._nodes if isinstance(one, _FUNCTIONS)]
+        asserting = {one.name for one in functions if any(map(_may_fail, ast.walk(one)))}
         for _, scope in _scopes(self.tree):
-            known = KnownNames(scope, self._entry_points)
-            for node in ast.walk(scope):
-                if any(known.is_programs(one) for one in _turns(node)):
-                    return True
+            nodes = list(ast.walk(scope))
+            names = self._entry_points | {one.arg for one in nodes if isinstance(one, ast.arg)} - {"self"}
+            known = KnownNames(scope, names)
+            for node in nodes:
+                if isinstance(node, ast.For | ast.AsyncFor) and known.is_programs(node.iter):
+                    names |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {"self"}
+            known = KnownNames(scope, names)
+            if any(known.is_programs(one) for node in nodes for one in _turns(node, asserting)):
+                return True
         return False
 
     def line(self, place: int) -> int:
@@ -219,14 +229,26 @@ def _asserting(body: Iterable[ast.stmt], straight: bool) -> Iterator[tuple[ast.s
             yield from _asserting(handler.body, False)
 
 
-def _turns(node: ast.AST) -> list[ast.expr]:
-    """What a loop around assertions goes through, or `all` or `any`."""
-    if isinstance(node, ast.For | ast.AsyncFor):
-        asserting = any(isinstance(one, ast.stmt) and _is_assertion(one) for one in ast.walk(node))
-        return [node.iter] if asserting else []
-    if isinstance(node, ast.Call) and called_name(node) in {"all", "any"}:
-        return [*node.args]
-    return []
+def _turns(node: ast.AST, asserting: set[str]) -> list[ast.expr]:
+    """What the turns of a loop that asserts hang on, or of `all` or `any`.
+
+    Args:
+        node: any.
+        asserting: functions that assert, by name.
+    """
+    name = called_name(node) if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and name in {"all", "any"}:
+        return node.args
+    calls = {called_name(one) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    if asserting.isdisjoint(calls) and not any(map(_may_fail, ast.walk(node))):
+        return []
+    if isinstance(node, ast.Call):
+        return node.args if name == "map" else []
+    if isinstance(node, ast.While):
+        return [node.test]
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        return [one.iter for one in node.generators]
+    return [node.iter] if isinstance(node, ast.For | ast.AsyncFor) else []
 
 
 def _is_assertion(node: ast.stmt) -> bool:

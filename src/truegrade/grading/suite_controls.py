@@ -53,7 +53,7 @@ from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteR
 from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 10
+CONTROLS_VERSION = 12
 """Of what is kept on disk; other rules of finding changes raise it."""
 APART = 3
 """The lowest protection level at which runs have namespaces of their own: below it a suite has no chance."""

@@ -19,9 +19,11 @@ import ast
 import builtins
 import re
 from collections.abc import Sequence
+from marshal import dumps
 
 import msgspec
 
+from truegrade.extraction.parsing import quietly
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
 from truegrade.grading.kept import LastKept
@@ -55,6 +57,8 @@ _BY_VALUE = frozenset({"numpy", "pandas"})
 """Packages whose values cross by value; objects of others stay with the program and cross like its own."""
 _DRAWN_WITH = "matplotlib"
 """Whose objects others return as well, so that neither program nor tests need to import it."""
+_RUNNER = "suite_runner_code"
+"""Stands in the tests' text for the code of `suite_runner`."""
 _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
 _REPORT = re.compile(r"([\w+/]+);([\w+/,]*);(.*)", re.DOTALL)
 
@@ -76,8 +80,10 @@ class OutsideSuite(msgspec.Struct, frozen=True):
 
     Args:
         tests: source, with what runs it.
+        code: of that, marshalled.
         trusted: source that runs ahead of it, and with which the program's process may be acquainted.
-        beside: source for one process with the program, whose names it sees; of ``trusted`` those that it lacks.
+        beside: code, marshalled, for one process with the program, whose names it sees; of ``trusted`` those
+            that it lacks.
         functions: of the program, that the tests name.
         classes: of the program, that the tests name.
         values: names that the program binds to values, and the tests name.
@@ -85,12 +91,14 @@ class OutsideSuite(msgspec.Struct, frozen=True):
     """
 
     tests: str
+    code: bytes
     trusted: str
-    beside: str
+    beside: bytes
     functions: tuple[str, ...]
     classes: tuple[str, ...]
     values: tuple[str, ...]
     packages: tuple[str, ...]
+    framework: str
     count: int
 
     def run(
@@ -109,12 +117,13 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             self.tests,
             self.functions,
             trusted=self.trusted,
+            code=self.code,
             classes=self.classes,
             files=True,
             values=self.values,
             origins=origins,
             lent=[name for name in (*self.packages, _DRAWN_WITH) if name not in _BY_VALUE],
-            preload=("unittest", *self.packages),
+            preload=(self.framework, *self.packages),
             cpu_s=cpu_s,
         )
         reason, found = Reason(outcome.status), _REPORT.fullmatch(outcome.detail)
@@ -158,7 +167,7 @@ def _made(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
         return None
     if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):
         return None
-    defined, wanted = statements(task.reference), _named(source.tree) | {task.entry_point}
+    defined, wanted = statements(task.reference), {*source.spelled.split(), task.entry_point}
     errors = _exceptions(defined)
     functions = _names(defined, (ast.FunctionDef, ast.AsyncFunctionDef), wanted)
     classes = tuple(name for name in _names(defined, (ast.ClassDef,), wanted) if name not in errors)
@@ -168,37 +177,56 @@ def _made(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     offered = [*functions, *classes, *values]
     own_errors = {name: base for name, base in errors.items() if name in wanted}
     runner, names = "suite_runner_module", source.names[:MOST_TESTS]
-    code = code_of(str(suite_runner.__file__))
     head = (
         f"{runner} = __import__('types').ModuleType('suite_runner')\n"
-        f"exec(__import__('marshal').loads({code!r}), {runner}.__dict__)\n"
+        f"exec(__import__('marshal').loads({_RUNNER}), {runner}.__dict__)\n"
         f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r})\n"
     )
     tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r}, {task.framework!r})\n"
     trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
+    beside = _GIVEN.format(trusted) + tests if trusted else task.tests
+    try:
+        with quietly():
+            code = _compiled(_Invoking().visit(ast.parse(head + tests + tail)), "<tests>")
+            beside_code = _compiled(ast.parse(beside), f"{suite_runner.SHARED}.py")
+    except (SyntaxError, ValueError, RecursionError):  # what a run beside the program will say
+        return None
     return OutsideSuite(
         tests=head + tests + tail,
+        code=code,
         trusted=trusted,
-        beside=_GIVEN.format(trusted) + tests if trusted else task.tests,
+        beside=beside_code,
         functions=functions,
         classes=classes,
         values=values,
         packages=task.packages,
+        framework=task.framework,
         count=len(names) + 1,
     )
 
 
-def _named(tree: ast.Module) -> set[str]:
-    """Every name that the tests spell."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
-        elif isinstance(node, ast.ImportFrom):
-            found.update(one.name for one in node.names)
-    return found
+def _compiled(tree: ast.Module, path: str) -> bytes:
+    return dumps(compile(tree, path, "exec", dont_inherit=True))
+
+
+class _Invoking(ast.NodeTransformer):
+    """Puts in place of the name ``_RUNNER`` the runner's code, and has methods called by ``truegrade_invoke``."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != _RUNNER:
+            return node
+        return ast.copy_location(ast.Constant(code_of(str(suite_runner.__file__))), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        method = node.func
+        if not isinstance(method, ast.Attribute) or method.attr.startswith("__"):  # names that a class may change
+            return node
+        if isinstance(method.value, ast.Name) and method.value.id in {"self", "cls"}:  # no object of the program
+            return node
+        invoke, name = ast.Name("truegrade_invoke", ast.Load()), ast.Constant(method.attr)
+        made = ast.Call(invoke, [method.value, name, *node.args], node.keywords)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def _exceptions(body: Sequence[ast.stmt]) -> dict[str, str]:

@@ -92,7 +92,7 @@ def run_suite(
         "watch_name": WATCH,
         "framework": task.framework,
     }
-    preload = ("unittest", *task.packages)
+    preload = (task.framework, *task.packages)
     runner = f"import marshal\nexec(marshal.loads({code_of(str(suite_runner.__file__))!r}))"
     outcome = executor.inside(f"{runner}\nrun_suite({job!r})\n", preload=preload, cpu_s=cpu_s)
     return read_report(outcome, len(source.names[:MOST_TESTS]) + 1, watched)

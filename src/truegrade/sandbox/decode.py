@@ -220,6 +220,11 @@ class _Decoder:
         # Numpy keeps any four bytes for a character, and raises SystemError in whoever reads it.
         if kind.kind == "U" and data and array.view(kind.str[0] + "u4").max() > MAX_CHARACTER:
             raise WireError("a text of numpy with no such character")
+        # Numpy rounds a number of Python's to the type that it compares it with: what is above 65520 is equal to
+        # the infinity of 16 bits, what is below 3e-8 to its zero.
+        wide = {"f": "f8", "c": "c16"}.get(kind.kind, kind)
+        if kind != wide and (kind.itemsize == _HALF or numpy.isinf(array).any()):
+            array = array.astype(wide)
         return array.reshape(() if shape is None else shape)[() if shape is None else ...]
 
     def path(self, depth: int) -> Any:
@@ -260,6 +265,8 @@ def _opaque(reader: _Decoder) -> Unsupported:
     return Unsupported(reader.text()[:MAX_NAME])
 
 
+_HALF = 2
+"""Bytes of numpy's shortest float."""
 MAX_TOGETHER = 256
 """Bytes and length of an array that may be compared with anything: each of its items can be compared with each of
 the other's."""

@@ -237,7 +237,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
     """Run the trusted source, wait for the program, run the tests; status, detail, whether to judge another."""
     namespace = fresh_namespace()
     try:
-        plan = plans.of(job["trusted"], job["tests"])
+        plan = plans.of(job["trusted"], job["tests"], job["code"])
         plan.seed()
         calls = plan.calls(job["names"]) if job["ahead"] else ()
         exec(plan.trusted, namespace)
@@ -293,15 +293,17 @@ class JudgePlan:
     Args:
         trusted: source that runs before them.
         tests: their source.
+        code: of the tests, marshalled; nothing where it is still to be compiled. Names of methods are texts in it,
+            so that it does not show what may last.
 
     Raises:
         Exception: one of them is no Python.
     """
 
-    def __init__(self, trusted: str, tests: str) -> None:
+    def __init__(self, trusted: str, tests: str, code: bytes = b"") -> None:
         self.trusted = compile(trusted, TRUSTED_FILE, "exec", dont_inherit=True)
-        self.tests = compile(tests, TESTS_FILE, "exec", dont_inherit=True)
-        self.stateless = is_stateless(self.trusted) and is_stateless(self.tests)
+        self.tests = loads(code) if code else compile(tests, TESTS_FILE, "exec", dont_inherit=True)
+        self.stateless = not code and is_stateless(self.trusted) and is_stateless(self.tests)
         self._random = "random" in trusted or "random" in tests
         self._foretold = self.stateless and not any(map(_OWN_GENERATOR.search, (trusted, tests)))
         self._calls: dict[tuple[str, ...], tuple[bytes, ...]] = {}
@@ -348,16 +350,16 @@ class Plans:
     """The plans of the tests that were judged last: a problem's samples need not follow each other."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], JudgePlan] = {}
+        self._kept: dict[tuple[str, str, bytes], JudgePlan] = {}
         self._characters = 0
 
-    def of(self, trusted: str, tests: str) -> JudgePlan:
+    def of(self, trusted: str, tests: str, code: bytes = b"") -> JudgePlan:
         """The plan of these tests; raises as `JudgePlan` does."""
-        key = trusted, tests
+        key = trusted, tests, code
         plan = self._kept.pop(key, None)
         if plan is None:
-            plan = JudgePlan(trusted, tests)
-            self._characters += len(trusted) + len(tests)
+            plan = JudgePlan(*key)
+            self._characters += sum(map(len, key))
         self._kept[key] = plan  # the last used comes last
         while self._characters > KEPT_CHARACTERS:
             oldest = next(iter(self._kept))

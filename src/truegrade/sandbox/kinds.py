@@ -21,10 +21,11 @@ _MEASURED = (*_GRADING, "importlib.util", "inspect", "pathlib", "tempfile", "typ
 # Of a suite, `truegrade.sandbox.by_pytest`, and what pytest has loaded besides once it has run a test.
 _PYTEST = ("suite_pytest", "_pytest.skipping", "_pytest.tracemalloc", "pdb")
 # What suites of unit tests need (`truegrade.grading.suite_runs`).
-_SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock", *_PYTEST)
+_SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock")
 PRELOADED = {
     "standard": _STANDARD, "guarded": _GUARDED, "grading": _GRADING, "numpy": (*_GRADING, "numpy"),
-    "measured": _MEASURED, "suite": _SUITE, "science": _SUITE,
+    "measured": _MEASURED, "suite": _SUITE, "suite with numpy": (*_SUITE, "numpy"),
+    "pytest": (*_SUITE, *_PYTEST), "science": (*_SUITE, *_PYTEST),
 }  # fmt: skip
 LATER = {
     "science": (
@@ -34,7 +35,7 @@ LATER = {
 }
 """What is loaded once the zygote has its folder of temporary files, which matplotlib writes to. To load all of it
 takes seconds."""
-APART = frozenset({"suite", "science"})
+APART = frozenset({"suite", "suite with numpy", "pytest", "science"})
 """Whose programs share a process with their tests, so that one run must tell the next nothing
 (`truegrade.sandbox.fresh`)."""
 _IMPORTS_NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t].*\b(?:numpy|pandas|scipy|sklearn)\b", re.MULTILINE)
@@ -51,10 +52,13 @@ def kind_of(*sources: str, guarded: bool = False, preload: Sequence[str] = ()) -
         guarded: whether names of `shutil` and `subprocess` are disabled first.
         preload: modules that will be imported ahead.
     """
-    if "unittest" in preload:
-        return "science" if _DATA.intersection(preload) else "suite"
-    if any(map(_IMPORTS_PYTEST.search, sources)):
-        return "suite"
+    of_suite = {"unittest", "pytest"}.intersection(preload)
+    if of_suite and _DATA.intersection(preload):
+        return "science"
+    if "pytest" in preload or any(map(_IMPORTS_PYTEST.search, sources)):
+        return "pytest"
+    if of_suite:
+        return "suite with numpy" if "numpy" in preload else "suite"
     if any(_IMPORTS_NUMPY.search(source) for source in sources):
         return "numpy"
     if any(_IMPORTS_AS_GRADERS.match(source) for source in sources):

@@ -97,6 +97,8 @@ class Mirror:
         Raises:
             WireError, ValueTooLarge: as `apply`.
         """
+        if type(answer) is bytes:
+            return answer
         if type(answer) is not tuple or len(answer) != 2 or type(answer[1]) is not list:
             raise WireError("an answer without the files that changed")
         self.apply(answer[1])
@@ -167,12 +169,13 @@ class MirroredCalls:
         self._functions, self._mirror = functions, mirror
 
     def perform(self, changed: list[Entry], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the call returns, and the changes; raises what it raises."""
+        """What the call returns, and the changes, unless it is bytes and there are none; raises what it raises."""
         self._mirror.apply(changed)
         if name not in self._functions:
             raise NameError(f"name {name!r} is not defined")
         value = self._functions[name](*args, **kwargs)
-        return value, self._mirror.changes()
+        changes = self._mirror.changes()
+        return value if type(value) is bytes and not changes else (value, changes)
 
 
 def _version(status: os.stat_result) -> tuple[int, ...]:

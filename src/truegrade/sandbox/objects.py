@@ -19,6 +19,9 @@ A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an o
     each object of the tests' classes and its attributes as a dict; after the last, None
     the value
 
+Of an object of the program, with plain values, the tests may ask by a tuple, marshalled, as long as no object of
+theirs has crossed: action, the object's key, other arguments.
+
 The tests' side believes nothing: keys are of known objects, classes are the tests', attributes are data. A program
 can say no more of an object than it could have done to it.
 
@@ -29,10 +32,12 @@ changes made in a call that raised; own classes with slots or below built-in typ
 from __future__ import annotations
 
 import builtins
+from marshal import loads
 from types import MethodType
 
 from truegrade.sandbox.decode import _Decoder
 from truegrade.sandbox.encode import _Encoder
+from truegrade.sandbox.frames import MARSHALLED
 from truegrade.sandbox.wire import MAX_NAME, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
@@ -49,6 +54,8 @@ TESTS_MODULE = "truegrade_tests"
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
 OBJECT = b"o"
+INVOKE = "invoke"
+"""Reads an attribute and calls it at once."""
 _ACTIONS: dict[str, Callable[..., Any]] = {
     "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
     "get": getattr,
@@ -85,6 +92,8 @@ class ObjectTable:
     ) -> None:
         self.classes, self.remote, self.strict, self._lent = classes, remote, strict, frozenset(lent)
         self._objects: list[Any] = []
+        self._owned: list[Any] = []
+        """Those of the tests' classes."""
         self._keys: dict[int, int | str] = {}
         """By id; what stands in it is kept alive by `_objects` or for good."""
 
@@ -115,6 +124,8 @@ class ObjectTable:
                 raise ValueTooLarge(f"more than {MAX_OBJECTS} objects")
             self._keys[id(value)] = key
             self._objects.append(value)
+            if self.owns(value):
+                self._owned.append(value)
         return key
 
     def encode(self, value: object, max_bytes: int, made: object = None) -> bytes:
@@ -129,22 +140,21 @@ class ObjectTable:
             ValueTooLarge: over a bound, or the value contains itself.
             Unencodable: only if strict.
         """
-        crossed = len(self._objects)
+        crossed, owned = len(self._objects), len(self._owned)
         writer = _Writer(self, max_bytes, made)
         try:
             writer.value(value, 0)
             said, writer.parts = writer.parts, []
-            for item in self._objects:  # their attributes may add to them
-                if self.owns(item):
-                    writer.value(item, 0)
-                    writer.value(dict(vars(item)), 0)
+            for item in self._owned:  # their attributes may add to them
+                writer.value(item, 0)
+                writer.value(dict(vars(item)), 0)
             writer.value(None, 0)
             states, writer.parts = writer.parts, []
             writer.value([(self.owns(x), self._type_name(x)) for x in self._objects[crossed:]], 0)
         except BaseException:  # nothing is sent: the other side's table does not grow
             for item in self._objects[crossed:]:
                 del self._keys[id(item)]
-            del self._objects[crossed:]
+            del self._objects[crossed:], self._owned[owned:]
             raise
         return b"".join(writer.parts + states + said)
 
@@ -284,7 +294,13 @@ class Held(ObjectTable):
 
     def perform(self, request: bytes) -> bytes:
         """Do what the tests ask; the answer."""
-        action, args, kwargs = self.decode(request)
+        if request.startswith(MARSHALLED):
+            action, key, args, kwargs = loads(request)
+            args = (self.known(key), *args)
+        else:
+            action, args, kwargs = self.decode(request)
+        if action == INVOKE:
+            action, args = "call", (getattr(args[0], args[1]), *args[2:])
         value = _ACTIONS[action](*args, **kwargs)
         made = value if action == "call" and isinstance(args[0], type) else None
         return self.encode(value, self._max_bytes, made)

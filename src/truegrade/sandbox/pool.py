@@ -105,7 +105,8 @@ class Sandbox:
         Args:
             program: source; it must define ``function``.
             function: name to call.
-            calls: argument tuples of plain values.
+            calls: argument tuples of plain values (None, bool, int, float, complex, str, bytes, list, tuple, set,
+                frozenset, dict).
             on_result: gets each index and result as it arrives, each index once; False ends the run.
             cpu_s: CPU limit for this run.
             wall_s: wall limit for this run.
@@ -130,6 +131,7 @@ class Sandbox:
         entry_points: Sequence[str],
         *,
         trusted: str = "",
+        code: bytes = b"",
         classes: Sequence[str] | None = None,
         files: bool = False,
         values: Sequence[str] = (),
@@ -145,6 +147,8 @@ class Sandbox:
             tests: trusted source; passing means that it ends without an exception.
             entry_points: names bound, in the tests, to proxies of the program's functions.
             trusted: source run before the tests, in their namespace: imports and helpers they use.
+            code: of the tests, marshalled, where it is at hand; the text is then for messages alone.
+                ``truegrade_invoke(it, "method", ...)`` in it calls a method by one message instead of two.
             classes: names of classes of the program that the tests use. Given, even empty, objects cross:
                 those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
                 and built-in types and functions. None: plain values only.
@@ -162,9 +166,8 @@ class Sandbox:
             SandboxError: the machine failed.
         """
         judged = partial(
-            modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes,
-            files=files, values=values, origins=origins, lent=lent,
-            preload=preload,
+            modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, code=code,
+            classes=classes, files=files, values=values, origins=origins, lent=lent, preload=preload,
         )  # fmt: skip
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))

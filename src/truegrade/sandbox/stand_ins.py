@@ -6,9 +6,10 @@ import builtins
 import re
 import sys
 from binascii import b2a_base64, crc32
+from marshal import dumps
 
-from truegrade.sandbox.frames import REQUEST_BYTES
-from truegrade.sandbox.objects import PROGRAM, ObjectTable, own_classes
+from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
+from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
 from truegrade.sandbox.statuses import OUTPUT_LIMIT, TAMPERING
 from truegrade.sandbox.values import Unsupported
 from truegrade.sandbox.wire import MAX_NAME, Unencodable, ValueTooLarge, WireError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     Ask = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
+INVOKED_BY = "truegrade_invoke"
+"""Name, in the namespace of tests, of what calls a method."""
 MAX_REQUESTS = 100_000
 """Calls and reads of a program's objects: a linked list may never end."""
 
@@ -158,7 +161,7 @@ class StandIns(ObjectTable):
         if self._requests_left < 0:
             raise link.end(OUTPUT_LIMIT, f"the program's objects were asked more than {MAX_REQUESTS} times")
         try:
-            request = self.encode((action, args, kwargs), REQUEST_BYTES)
+            request = self._request(action, args, kwargs)
         except (Unencodable, ValueTooLarge) as error:
             raise link.refusal(PROGRAM, error) from None
         answer = link.call(PROGRAM, (request,), {})
@@ -170,6 +173,17 @@ class StandIns(ObjectTable):
             raise link.end(TAMPERING, f"the program answered with no answer about objects: {error}") from None
         link.returned = (value,)
         return value
+
+    def _request(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        if not self._owned and self.knows(args[0]) and is_plain((args[1:], kwargs), MARSHAL_DEPTH):
+            return dumps((action, self.key(args[0]), args[1:], kwargs), MARSHAL_VERSION)
+        return self.encode((action, args, kwargs), REQUEST_BYTES)
+
+    def invoke(self, target: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """``target.name(*args, **kwargs)``, of an object of the program in one request."""
+        if type(target) is Remote:
+            return self.ask(INVOKE, (target, name, *args), kwargs)
+        return getattr(target, name)(*args, **kwargs)
 
 
 def code_of(origin: str) -> str:
@@ -186,6 +200,8 @@ def _origin(action: str, args: tuple[Any, ...]) -> str:
     attribute or call behind it. Objects of the program cross only where the reference's do."""
     asked: str = args[0]._Remote__origin if type(args[0]) is Remote else "tests"
     root = asked.partition("|")[0]
+    if action == INVOKE:
+        return f"{root}|get {args[1]}()"
     if action == "call":
         return f"{root}|{asked.rpartition('|')[2]}()" if "|" in asked else f"{root}|()"
     return f"{root}|{action} {args[1] if action == 'get' else ''}"
@@ -217,4 +233,5 @@ def stand_ins(
     """
     table = StandIns(link, own_classes(trusted), remote=bool(classes), origins=origins, lent=lent)
     found: dict[str, Any] = {name: table.named(name) for name in (*names, *classes)}
-    return table, found | {name: table.ask("value", (table.named(name),), {}) for name in values}
+    found |= {name: table.ask("value", (table.named(name),), {}) for name in values}
+    return table, found | {INVOKED_BY: table.invoke}

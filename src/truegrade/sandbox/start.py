@@ -18,21 +18,8 @@ from os.path import abspath, dirname, join
 
 _TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "rlimits", "objects", "mirror")
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "fresh", "footprint", "sweep", "zygote")
-MODULES = {
-    "child": (*_TALK, "objects", "mirror", *_SERVE, "ending", "child"),
-    "judge": (
-        *_TALK,
-        "objects",
-        "mirror",
-        *_SERVE,
-        "foresight",
-        "judging",
-        "raised",
-        "stateless",
-        "stand_ins",
-        "judge",
-    ),
-}
+_JUDGING = ("foresight", "judging", "raised", "stateless", "stand_ins", "judge")
+MODULES = {"child": (*_TALK, *_SERVE, "ending", "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}
 
 
 def load(role: str) -> dict[str, dict[str, object]]:

@@ -27,18 +27,8 @@ generators of `random` and numpy are seeded anew for each sample (`truegrade.san
 _NAMES = frozenset(
     (
         *("open", "exec", "eval", "compile", "globals", "vars", "locals", "delattr", "input", "exit", "quit"),
-        *(
-            "breakpoint",
-            "help",
-            "register",
-            "seterr",
-            "seterrcall",
-            "save",
-            "savetxt",
-            "savez",
-            "memmap",
-            "tofile",
-        ),
+        *("breakpoint", "help", "register", "seterr", "seterrcall", "save", "savetxt", "savez"),
+        *("memmap", "tofile"),
     )
 )
 _HARMLESS = frozenset(
