@@ -1,5 +1,7 @@
 """Suites that run in the judge's process: which can, what crosses, and that no program is believed."""
 
+import time
+
 import msgspec
 import pytest
 
@@ -99,6 +101,20 @@ def test_a_suite_that_seeds_what_the_program_draws_is_not_judged_outside(graded)
     assert outside_suite(task, suite_source(task)) is None
     judged = graded(task, task.reference)
     assert judged.passed and judged.marks[0] == TESTS_INSIDE
+
+
+@pytest.mark.parametrize("more", ["", "from unittest.mock import Mock\n"], ids=["outside", "inside"])
+def test_no_right_program_is_lost_to_a_second_that_ends_between_two_looks_at_the_clock(graded, sandbox, more):
+    body = (
+        f"import time\n{more}second = int(time.time())\n"
+        "if second % 5 == 0: time.sleep(second + 1 - time.time())\nself.assertEqual(now(), second)"
+    )
+    task = suite(body, "import time\ndef now():\n    return int(time.time())\n", "now")
+    for program, reason in ((task.reference, Reason.PASSED), ("def now(): return 7\n", Reason.WRONG_ANSWER)):
+        assert graded(task, task.reference).marks == ((TESTS_INSIDE,) if more else ())
+        time.sleep(-time.time() % 5)
+        judged = graded(task, program)
+        assert judged.reason is reason, judged
 
 
 def test_a_suite_whose_values_do_not_cross_is_not_judged_outside(graded, sandbox):

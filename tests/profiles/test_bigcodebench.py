@@ -79,6 +79,16 @@ def test_problems_that_need_packages_are_refused_or_left_out(data):
     assert len(left.problems) == 1 and "more than the standard library" in left.modified
 
 
+def test_tests_that_chance_decides_are_left_out_under_strict(tmp_path):
+    unlucky = f"{TESTS}\n    def test_multiple_words(self):\n        self.assertEqual(task_func('{{}}', 'a'), 5)\n"
+    file = tmp_path / "BigCodeBench.jsonl"
+    file.write_text("".join(json.dumps(row(number, test=unlucky)) + "\n" for number in (270, 271)))
+    answers = [(problem, RIGHT) for problem in problems(file)]
+    assert passed(STRICT, answers, "program") == [True, False]
+    assert passed(HARNESS, answers, "program") == [False, False]
+    assert "tests-skipped" in grade_all(STRICT, answers[:1], "program")[0].marks
+
+
 def test_imports_are_read_wherever_they_stand():
     source = (
         "import numpy as np, os\nfrom sklearn.svm import SVC\n    import pandas\n# import torch\nfrom . import x\n"

@@ -50,6 +50,17 @@ def test_waiting_for_a_core_is_not_held_against_a_program(crowded_core):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count who waits")
+def test_nor_is_that_its_judge_waits_for_one(crowded_core):
+    with Sandbox(Limits(cpu_s=3, wall_s=WALL_S), workers=1, allow_unsafe=True) as sandbox:
+        for _ in range(2):  # by the second time the same judge has waited before
+            judged = sandbox.judge("def g(): return 1", f"{WORK}assert f() == g() == 1", ["g"])
+            assert judged.status == "passed" and judged.wall_s > 1.1 * WALL_S, judged
+        asleep = sandbox.judge("import time\ndef f(): time.sleep(60)", "f()", ["f"])
+        assert asleep.status == "time_limit" and "wall seconds" in asleep.detail
+
+
+@pytest.mark.slow
 def test_a_deadline_counts_the_wait_for_a_core(crowded_core):
     """Of a CPU limit of half a second, a program that shares its core with five others has used little by then."""
     with Sandbox(Limits(), workers=1, allow_unsafe=True) as sandbox:

@@ -30,7 +30,7 @@ from truegrade.grading.kept import LastKept
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import OUTCOMES
-from truegrade.grading.suite_runs import MOST_TESTS, code_of, unpacked
+from truegrade.grading.suite_runs import MOST_TESTS, apart_from_the_clock, clock_runs, code_of, unpacked
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
@@ -88,6 +88,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         classes: of the program, that the tests name.
         values: names that the program binds to values, and the tests name.
         count: tests in the source, and one for all others.
+        most: runs of one program, where the clock may have decided.
     """
 
     tests: str
@@ -100,11 +101,12 @@ class OutsideSuite(msgspec.Struct, frozen=True):
     packages: tuple[str, ...]
     framework: str
     count: int
+    most: int
 
     def run(
         self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None = None
     ) -> OutsideRun:
-        """Run the tests on a program.
+        """Run the tests on a program: once, unless they hang on the clock.
 
         Args:
             program: complete.
@@ -112,6 +114,11 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             cpu_s: limit of its process.
             origins: where objects of it may cross; None for the reference, which may hand over any.
         """
+        return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins), self.most)
+
+    def _once(
+        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None
+    ) -> OutsideRun:
         outcome = executor.judge(
             program,
             self.tests,
@@ -202,6 +209,7 @@ def _made(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
         packages=task.packages,
         framework=task.framework,
         count=len(names) + 1,
+        most=clock_runs(task),
     )
 
 

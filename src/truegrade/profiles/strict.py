@@ -147,7 +147,8 @@ class Strict(Profile):
              " wherever the data set's reference passes so three times; a program that passes has to pass in one"
              " process with the tests as well. Values, files of the working folder and"
              " objects of the program's classes cross, where the reference's do. A name that only the tests import"
-             " is no part of the program", "ours"),
+             " is no part of the program. A suite whose tests and reference read the clock, or wait, is run up to"
+             " three times where it fails while a second ends", "ours"),
         Rule("comparison", "other suites share the program's process (mark tests-inside): those that patch or seed"
              " it, read its streams, could run what it wrote, go through its objects in a loop that asserts, or"
              " whose values do not cross. Where every assertion"

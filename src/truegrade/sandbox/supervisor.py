@@ -81,6 +81,8 @@ class Supervisor:
         self._dead_since: float | None = None
         self._written = 0
         self._owed_s = 0.0
+        self._judge_waited_s = 0.0
+        """Of its time without a core, what it had waited for before this run."""
         self._late_s = 0.0
         """For how long nobody could have heard the program, because we were stopped ourselves."""
         self.program: Process | None = None
@@ -101,6 +103,7 @@ class Supervisor:
         """Have a process for the program, and a judge if one is needed, of these kinds; the clock starts then."""
         if judge is not None:
             self.judge, self._judge_kind = self._worker.take_judge(judge), judge
+            self._judge_waited_s = waited_s(self.judge.process.pids())
         self.program = self._worker.spawn("child", child)
         self._started = time.monotonic()
         self._clock(self.program, 0.0, self.limits.cpu_s * (1 + BAND), "child")
@@ -187,7 +190,10 @@ class Supervisor:
     def owed_s(self) -> float:
         """Wall seconds that the machine owes the program; looked up where they can decide, until it is reaped."""
         if self.program is not None and self.wall_s >= self.limits.wall_backstop_s * NEAR:
-            self._owed_s = max(self._owed_s, waited_s(self.program.pids()))
+            waited = waited_s(self.program.pids())
+            if self.judge is not None:  # for which the program waits, and which waited in earlier runs
+                waited += waited_s(self.judge.process.pids()) - self._judge_waited_s
+            self._owed_s = max(self._owed_s, waited)
         return self._owed_s + self._late_s
 
     def begin_anew(self, wall_s: float) -> None:
