@@ -102,7 +102,7 @@ def test_the_other_forms_hold_the_same_tests(hardened):
 
 
 def exported(
-    reference, tests, calls, *, stub, comparator="equal", benchmark="own", name="own/1", own=((1,), (2,))
+    reference, tests, calls, *, stub, comparator="equal", benchmark="own", name="own/1", own=((1,), (2,)), atol=0.0
 ):
     """The rows of a function ``f`` with new tests, and one stub that the present and the new tests refuse."""
     task = FunctionTask(prompt="Write f.", entry_point="f", tests=tests, reference=f"def f(x):\n    {reference}\n")
@@ -116,6 +116,7 @@ def exported(
         problem=problem,
         hardened=with_tests(problem, new, comparator),
         comparator=comparator,
+        atol=atol,
         own=own,
         further=further,
         expected=values,
@@ -147,6 +148,13 @@ def test_every_form_has_the_problems_comparison_or_no_row():
     other = exported("return [x, 0]", "assert set(f(1)) == {0, 1}", [], stub="return []", comparator="set_equal")
     assert "EvalPlus compares its outputs by the rule equal" in other["evalplus"].reason
     assert other["benchmark"].reason == ""
+    # EvalPlus takes every root within the row's tolerance, which for zero is none of the reference's own.
+    roots = exported(
+        "return -x[0] / x[1] + 1e-9", "assert abs(1 + 3 * f([1, 3])) < 1e-4", [], own=(([1, 3],),),
+        stub="return 0", comparator="root", name="HumanEval/32", atol=1e-4,
+    )  # fmt: skip
+    assert roots["evalplus"].reason == ""
+    assert json.loads(roots["evalplus"].text)["atol"] == 1e-4
     near = exported(
         "return x / 3", "assert abs(f(1) - 0.33) < 0.01", [("f(2)", "0.6666666666666666")], stub="return 0"
     )

@@ -189,6 +189,8 @@ class ExportMaterial(msgspec.Struct, frozen=True, kw_only=True):
     hardened: Problem
     comparator: str
     """Of its oracle."""
+    atol: float = 0.0
+    """Of its oracle."""
     own: Sequence[Arguments] = ()
     """The calls of its own tests."""
     further: Sequence[Arguments] = ()
@@ -276,7 +278,7 @@ def _evalplus_row(material: ExportMaterial) -> Row | str:
         "base_input": material.own,
         "plus_input": material.further,
         "contract": "",
-        "atol": task.atol if isinstance(task, OracleTask) else 0,
+        "atol": material.atol,
     }
 
 

@@ -310,6 +310,7 @@ class HardeningWork:
             problem=self._problem,
             hardened=hardened,
             comparator=oracle.comparator,
+            atol=oracle.atol,
             own=own,
             further=further,
             expected=[expected[each] for each in sorted(expected)]
