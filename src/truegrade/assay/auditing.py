@@ -69,7 +69,7 @@ class StrongerTests(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit:
+class SampleAudit:
     """Judges samples of runs by stronger tests."""
 
     inputs: int

@@ -18,7 +18,7 @@ import msgspec
 from truegrade.analysis.comparability import graded
 from truegrade.analysis.matrix import tallies_of
 from truegrade.api import unsafe_allowed
-from truegrade.assay.auditing import Audit, AuditedSample
+from truegrade.assay.auditing import AuditedSample, SampleAudit
 from truegrade.assay.measures import MeasuredValue
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
@@ -131,9 +131,9 @@ def corrected_runs(
     """
     if not runs:
         raise UserError("no run is named; give the folder of a graded run")
-    judge = Audit(inputs=inputs, hardened=hardened, data=data, seed=seed, workers=workers or os.cpu_count() or 1,
-                  allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(),
-                  notice=notice)  # fmt: skip
+    judge = SampleAudit(inputs=inputs, hardened=hardened, data=data, seed=seed, notice=notice,
+                        workers=workers or os.cpu_count() or 1, allow_unsafe=unsafe_allowed(allow_unsafe),
+                        progress=progress or Silent())  # fmt: skip
     drawn = (_Drawn(Run.open(Path(each), notice=notice), profile, seed, confidence) for each in runs)
     made = (each.corrected(audit, width, failures, judge if corrected else None) for each in drawn)
     return CorrectedRuns(runs=tuple(made))
@@ -177,7 +177,7 @@ class _Drawn:
         )
 
     def corrected(
-        self, audit: int | None, width: float | None, failures_wanted: int, judge: Audit | None
+        self, audit: int | None, width: float | None, failures_wanted: int, judge: SampleAudit | None
     ) -> CorrectedPass:
         """What an audit says, whose plan is told before anything is run; the plan alone where nothing judges."""
         plan = self.planned(audit, width)
