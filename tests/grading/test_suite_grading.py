@@ -7,7 +7,7 @@ import math
 import pytest
 
 from support.forged_suites import forged
-from truegrade.assay.cheats import cheats_for
+from truegrade.assay.cheats import CHEATS
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.marks import chance_of
 from truegrade.grading.suite_assertions import SuiteSource
@@ -238,7 +238,7 @@ def test_a_liar_is_told_from_a_wrong_program(graded):
 
 @pytest.mark.parametrize("turn", range(4))
 def test_no_cheat_of_the_assay_passes(graded, turn):
-    cheats = cheats_for("function")
+    cheats = [one for one in CHEATS if "function" in one.forms]
     assert len(cheats) > 40
     passed = [
         one.name
