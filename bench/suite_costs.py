@@ -5,8 +5,9 @@
 BENCHMARK is `bigcodebench`, `classeval`, `cweval` or `polyglot-python`, DATA its file or checkout. PEERS holds the
 checkouts ``bigcode-project+bigcodebench``, ``FudanSELab+ClassEval`` (whose runner needs func_timeout) and
 ``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as by Aider. Each
-side grades the references and, apart, programs that return None. CPU is that of all processes of a side, zygotes
-and judges included; what is found once a problem (our controls) and what a side starts with are left out.
+side grades the references and, apart, programs that return None, of the problems whose reference passes under
+`strict`. CPU is that of all processes of a side, zygotes and judges included; what is found once a problem (our
+controls) and what a side starts with are left out. With rounds, each problem's share is the mean of its rounds.
 """
 
 from __future__ import annotations
@@ -14,22 +15,39 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 from bigcodebench import their_check  # beside this script
 from truegrade.benchmarks import load_benchmark
+from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem, SuiteTask
 from truegrade.sandbox import Sandbox, procfs
 
+CHUNK = 8
+"""Problems that both sides grade before the other kind of program is looked at, and others are."""
 DRIVERS = Path(__file__).parent.parent / "tests" / "profiles"
 Programs = list[tuple[Problem, SuiteTask, str]]
+Found = list[tuple[float, bool]]
+"""Of each program CPU seconds, and whether it passes."""
+
+
+class Row(NamedTuple):
+    """A program: CPU seconds of either side, and what became of it."""
+
+    ours_s: float
+    theirs_s: float
+    passed: bool
+    outside: bool
+    theirs_passed: bool
 
 
 def used_s() -> float:
@@ -44,13 +62,14 @@ def nothing(task: SuiteTask) -> str:
     return f"def {task.entry_point}(*given, **named):\n    return None\n"
 
 
-def ours(programs: Programs, sandbox: Sandbox) -> tuple[float, int, int]:
-    """CPU seconds, how many pass, how many of those with their tests outside."""
-    profile, before = open_profile("strict"), used_s()
-    answers = [(problem, Answer(value=program, found="given")) for problem, _, program in programs]
-    judged = [profile.judgement(problem, answer, sandbox) for problem, answer in answers]
-    passed = [one for one in judged if one.passed]
-    return used_s() - before, len(passed), sum("tests-inside" not in one.marks for one in passed)
+def ours(programs: Programs, sandbox: Sandbox) -> list[tuple[float, Judgement]]:
+    """Of each program CPU seconds and judgement."""
+    profile, found = open_profile("strict"), []
+    for problem, _, program in programs:
+        before = used_s()
+        judged = profile.judgement(problem, Answer(value=program, found="given"), sandbox)
+        found.append((used_s() - before, judged))
+    return found
 
 
 def their_verdict(peer: str, code: str, tests: str) -> str:
@@ -58,36 +77,43 @@ def their_verdict(peer: str, code: str, tests: str) -> str:
     return their_check(peer, code, tests)
 
 
-def bigcodebench(programs: Programs, peers: Path) -> int:
-    """How many pass by ``untrusted_check``, in a process of a pool."""
-    peer = str((peers / "bigcode-project+bigcodebench").resolve())
+def bigcodebench(programs: Programs, peers: Path) -> Found:
+    """By ``untrusted_check``, in a process of a pool."""
+    peer, found = str((peers / "bigcode-project+bigcodebench").resolve()), []
     with ProcessPoolExecutor(1) as pool, tempfile.TemporaryDirectory() as folder:
         pool.submit(os.chdir, folder).result()
         pool.submit(their_verdict, peer, "x = 1", "class TestCases: pass").result()
-        sources = [(f"{task.prefix}\n    pass\n{program}", task.tests) for _, task, program in programs]
-        return sum(pool.submit(their_verdict, peer, *one).result() == "pass" for one in sources)
+        for _, task, program in programs:
+            before = used_s()
+            source = f"{task.prefix}\n    pass\n{program}"
+            verdict = pool.submit(their_verdict, peer, source, task.tests).result()
+            found.append((used_s() - before, verdict == "pass"))
+    return found
 
 
-def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> int:
-    """How many pass by a harness that a driver of the parity tests runs."""
+def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> Found:
+    """By a harness that a driver of the parity tests runs, each reply in a fork of it."""
     asked = json.dumps({"cases": cases, "rows": [], "checkout": ""})
     words = [sys.executable, DRIVERS / f"drive_{name}.py", peers.resolve()]
     said = subprocess.run(words, input=asked, text=True, capture_output=True, check=True).stdout
-    results = [one["results"] for one in json.loads(said.splitlines()[-1])["answers"]]
-    return sum(bool(one) and all(each in (True, "success") for each in one) for one in results)
+    return [
+        (one["cpu_s"], bool(one["results"]) and {*one["results"]} <= {True, "success"})
+        for one in json.loads(said.splitlines()[-1])["answers"]
+    ]
 
 
-def plain(programs: Programs) -> int:
-    """How many pass by pytest, in a process and a folder each."""
-    passed, environment = 0, {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def plain(programs: Programs) -> Found:
+    """By pytest, in a process and a folder each."""
+    found, environment = [], {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     for _, task, program in programs:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, f"{task.module}.py").write_text(program)
             Path(folder, "test_it.py").write_text(task.tests)
+            before = used_s()
             words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
             run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
-            passed += run.returncode == 0
-    return passed
+            found.append((used_s() - before, run.returncode == 0))
+    return found
 
 
 def replies(programs: Programs, known: Callable[[str], object]) -> list[tuple[object, str]]:
@@ -95,7 +121,7 @@ def replies(programs: Programs, known: Callable[[str], object]) -> list[tuple[ob
     return [(known(problem.id), f"```python\n{program}\n```") for problem, _, program in programs]
 
 
-def evaluator(name: str, peers: Path, data: Path) -> Callable[[Programs], int]:
+def evaluator(name: str, peers: Path, data: Path) -> Callable[[Programs], Found]:
     """The harness' own."""
     if name == "bigcodebench":
         return lambda programs: bigcodebench(programs, peers)
@@ -107,8 +133,40 @@ def evaluator(name: str, peers: Path, data: Path) -> Callable[[Programs], int]:
     return plain
 
 
+def shares(rounds: list[list[float]]) -> list[float]:
+    """Of each program the mean CPU seconds of all rounds."""
+    return [statistics.fmean(one) for one in zip(*rounds, strict=True)]
+
+
+def compared(
+    programs: Programs, sandbox: Sandbox, theirs: Callable[[Programs], Found] | None, rounds: int
+) -> list[Row]:
+    """Both sides' shares of each program."""
+    our = [ours(programs, sandbox) for _ in range(rounds)]
+    their = [theirs(programs) for _ in range(rounds)] if theirs else [[(0.0, False) for _ in programs]]
+    our_s = shares([[cpu_s for cpu_s, _ in one] for one in our])
+    their_s = shares([[cpu_s for cpu_s, _ in one] for one in their])
+    return [
+        Row(ours, theirs, judged.passed, judged.passed and "tests-inside" not in judged.marks, passes)
+        for ours, theirs, (_, judged), (_, passes) in zip(our_s, their_s, our[-1], their[-1], strict=True)
+    ]
+
+
+def said(kind: str, rows: list[Row]) -> str:
+    """Means of all programs of a kind so far, the ratio of these, and the median and largest of the ratios."""
+    row: dict[str, object] = {"program": kind, "problems": len(rows)}
+    row |= {"ours_cpu_s": round(statistics.fmean(one.ours_s for one in rows), 4)}
+    row |= {"theirs_cpu_s": round(statistics.fmean(one.theirs_s for one in rows), 4)}
+    row |= {name: sum(getattr(one, name) for one in rows) for name in ("passed", "outside", "theirs_passed")}
+    ratios = sorted(one.ours_s / one.theirs_s for one in rows if one.theirs_s)
+    if ratios:
+        row["ratio"] = round(sum(one.ours_s for one in rows) / sum(one.theirs_s for one in rows), 2)
+        row |= {"median": round(statistics.median(ratios), 2), "largest": [round(one, 1) for one in ratios[-5:]]}
+    return json.dumps(row)
+
+
 def main() -> None:
-    """Print a line a side and kind of program, and the ratios."""
+    """Print a line for each kind of program after every few problems."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benchmark")
     parser.add_argument("peers", type=Path)
@@ -122,28 +180,18 @@ def main() -> None:
     count = min(given.problems, len(found))
     problems = [found[(2 * place + 1) * len(found) // (2 * count)] for place in range(count)]
     tasks = [(problem, problem.task) for problem in problems if isinstance(problem.task, SuiteTask)]
-    kinds = {
-        "reference": [(problem, task, task.reference) for problem, task in tasks],
-        "returns None": [(problem, task, nothing(task)) for problem, task in tasks],
-    }
-    theirs = evaluator(given.benchmark, given.peers, given.data)
-    with Sandbox(limits_for(open_profile("strict"), problems), workers=1) as sandbox:
-        ahead_s, _, _ = ours(kinds["reference"], sandbox)
-        print(
-            json.dumps({"problems": len(tasks), "found_ahead_cpu_s": round(ahead_s / len(tasks), 3)}), flush=True
-        )
-        for kind, programs in [each for each in kinds.items() for _ in range(given.rounds)]:
-            our_s, passed, outside = ours(programs, sandbox)
-            row: dict[str, object] = {"program": kind, "ours_cpu_s": round(our_s / len(tasks), 3)}
-            row |= {"passed": passed, "outside": outside}
-            if not given.alone:
-                times = [used_s()]
-                theirs([])
-                times.append(used_s())
-                row["theirs_passed"] = theirs(programs)
-                their_s = used_s() - 2 * times[1] + times[0]
-                row |= {"theirs_cpu_s": round(their_s / len(tasks), 3), "ratio": round(our_s / their_s, 2)}
-            print(json.dumps(row), flush=True)
+    tasks = [one for start in range(CHUNK) for one in tasks[start::CHUNK]]  # each few are of the whole set
+    theirs = None if given.alone else evaluator(given.benchmark, given.peers, given.data)
+    rows: dict[str, list[Row]] = {"reference": [], "returns None": []}
+    with Sandbox(limits_for(open_profile("strict"), problems)) as sandbox:
+        for start in range(0, len(tasks), CHUNK):
+            some = tasks[start : start + CHUNK]
+            ahead = ours([(problem, task, task.reference) for problem, task in some], sandbox)
+            some = [one for one, (_, judged) in zip(some, ahead, strict=True) if judged.passed]
+            for kind, done in rows.items():
+                programs = [(*one, one[1].reference if kind == "reference" else nothing(one[1])) for one in some]
+                done.extend(compared(programs, sandbox, theirs, given.rounds) if programs else [])
+                print(said(kind, done), flush=True)
 
 
 if __name__ == "__main__":

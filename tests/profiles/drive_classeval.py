@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import types
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def graded(testing, row, reply):
 
 def apart(testing, row, reply):
     """What becomes of a reply, in a fork: the program, and a word a class of tests; none if the process ends."""
+    began = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         program, results = Path(folder, "program.out"), Path(folder, "results.out")
         child = os.fork()
@@ -57,9 +59,10 @@ def apart(testing, row, reply):
             program.write_text(next(steps))
             results.write_text(json.dumps(next(steps)))
             os._exit(0)
-        os.waitpid(child, 0)
+        used = os.wait4(child, 0)[2]
         said = results.read_text() if results.exists() else ""
-        return {"program": program.read_text(), "results": json.loads(said) if said else None}
+        found = {"program": program.read_text(), "results": json.loads(said) if said else None}
+        return found | {"cpu_s": used.ru_utime + used.ru_stime + time.process_time() - began}
 
 
 def main():
