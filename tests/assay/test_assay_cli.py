@@ -91,7 +91,7 @@ def test_two_graders_are_compared_in_the_order_named_and_a_table_fits_80_columns
     result = assay(*SMALL, "--as", "tests-inside", "--as", "strict", "--out", "out")
     printed = result.stdout.splitlines()
     compared = [line.split()[0] for line in printed if "[no interval]" in line and line[0] != "["]
-    assert compared[:2] == ["tests-inside", "strict@4"]
+    assert compared[:2] == ["tests-inside", "strict@5"]
     assert max(map(len, printed)) <= 80
     first = (os.stat("out/verdicts.jsonl").st_size, assay("export", "out", "--format", "csv").stdout.splitlines())
     assert "out/tables/graders.csv" in first[1]
@@ -144,7 +144,7 @@ def test_a_grader_without_verdicts_is_an_error_that_says_why(name, said):
 def test_the_other_graders_are_measured_all_the_same_and_a_corrected_one_is_asked_again():
     words = (*SMALL, "--as", "strict", "--grader", "rewards.py:raises", "--out", "out")
     result = assay(*words, code=2)
-    assert "graded by strict@4" in result.stdout and "It gave no verdict on any of 12 programs" in result.stdout
+    assert "graded by strict@5" in result.stdout and "It gave no verdict on any of 12 programs" in result.stdout
     rows = len(lines("verdicts"))
     again = assay(*words, code=2)
     assert "rewards.py:raises gives no verdict" in again.stderr

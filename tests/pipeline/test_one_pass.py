@@ -84,11 +84,11 @@ def test_a_file_is_opened_once_and_a_journal_once_more_for_texts(tmp_path, grade
     grade(path)
     assert opened["x_results.jsonl"] == 1
     assert opened["completions.jsonl"] == 2, "to grade them, and for the page"
-    assert opened["verdicts.strict@4.jsonl"] == 1, "for the page"
+    assert opened["verdicts.strict@5.jsonl"] == 1, "for the page"
     assert opened["prompts.jsonl"] == 1
     opened.clear()
     grade(tmp_path / "run")
-    assert opened["completions.jsonl"] == opened["verdicts.strict@4.jsonl"] == 2, "what is there, and for the page"
+    assert opened["completions.jsonl"] == opened["verdicts.strict@5.jsonl"] == 2, "what is there, and for the page"
 
 
 @pytest.mark.parametrize("in_memory", [spool.IN_MEMORY_BYTES, 100])

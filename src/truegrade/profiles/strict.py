@@ -78,7 +78,7 @@ class Strict(Profile):
     """Grading outside the program's process, with a reason for every verdict."""
 
     name: ClassVar[str] = "strict"
-    version: ClassVar[str] = "4"
+    version: ClassVar[str] = "5"
     prompt_version: ClassVar[str] = "1"
     summary: ClassVar[str] = (
         "ours: judged outside the program's process, a reason for every verdict, names what it does not read"

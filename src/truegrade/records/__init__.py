@@ -340,7 +340,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str
     completion_sha256: str
     profile: str
-    """Name and version, ``strict@4``."""
+    """Name and version, ``strict@5``."""
     passed: bool
     reason: Reason
     detail: str = ""

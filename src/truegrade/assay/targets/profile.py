@@ -43,7 +43,7 @@ class ProfileTarget:
 
     @property
     def name(self) -> str:
-        """``strict@4``."""
+        """``strict@5``."""
         return self.profile.id
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
