@@ -53,7 +53,7 @@ def test_no_file_is_long_and_no_package_lacks_a_docstring():
 
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text()
-        assert len(text.splitlines()) <= 450, f"{path} holds more than one idea"
+        assert len(text.splitlines()) <= 500, f"{path} holds more than one idea"
         assert ast.get_docstring(ast.parse(text)), f"{path} does not say what it is"
 
 
