@@ -20,8 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from truegrade.models.gguf_local import GgufEngine
-from truegrade.models.gguf_options import GgufOptions, gguf_path
+from truegrade.models.gguf_local import GgufEngine, GgufOptions, gguf_path
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling
 

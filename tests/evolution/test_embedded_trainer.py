@@ -18,7 +18,7 @@ from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer, encoded
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro.finetuning.network import TrainingExample
-from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
+from truegrade.models.micro.micro_adapters import read_metadata, read_tensors
 from truegrade.models.micro.tokenizer import read_tokenizer
 from truegrade.records import Message, Prompt
 

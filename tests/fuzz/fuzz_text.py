@@ -26,8 +26,7 @@ from truegrade.datasets.locate import locate
 from truegrade.errors import UserError
 from truegrade.evolution.settings import parse_settings
 from truegrade.grading.predictions import grade_output
-from truegrade.models.micro.micro_adapters import read_adapter_config
-from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
+from truegrade.models.micro.micro_adapters import read_adapter_config, read_metadata, read_tensors
 from truegrade.profiles import PROFILES, Profile, open_profile
 from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Case, CasesTask, ChoiceTask, Completion, OutputTask, Problem

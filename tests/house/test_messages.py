@@ -29,7 +29,7 @@ ALLOWED = {
     "evolution/reporting/problems_html.py": "a style",
     "assay/cheats/suites.py": "options of pytest",
     "assay/cheats/interpreter.py": "options of pytest",
-    "models/gguf_options.py": "an option of pip",
+    "models/gguf_local.py": "an option of pip",
     "profiles/cweval.py": "options of pytest",
     "sandbox/by_pytest.py": "options of pytest",
     "profiles/rewards/rllm_kodcode.py": "options of pytest",

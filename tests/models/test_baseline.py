@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import BASELINES
 from truegrade.models.base import generate_sample
-from truegrade.models.baseline import cut_at_stop, open_baseline
-from truegrade.models.baseline_lookup import lookup_claim, lookup_code
+from truegrade.models.baseline import cut_at_stop, lookup_claim, lookup_code, open_baseline
 from truegrade.records import (
     Case,
     CasesTask,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from truegrade.models.baseline_forms import CallClaim, claim_in_form
+from truegrade.models.baseline import CallClaim, claim_in_form
 
 CLAIM = CallClaim("f('a')", '"ä}"')
 ASSERTION = "assert f('a') == \"ä}\""

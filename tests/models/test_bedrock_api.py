@@ -11,7 +11,7 @@ from support.asking import DIALOGUE, QUICK, asked
 from support.vendor_bodies import aws_error, conversed, vendor_server
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model, provider_of
-from truegrade.models.bedrock_reply import read_converse
+from truegrade.models.bedrock_api import read_converse
 from truegrade.models.probe import probe_model
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling

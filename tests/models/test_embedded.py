@@ -10,9 +10,8 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.micro.decoding import MAX_WORKERS
+from truegrade.models.micro.decoding import MAX_WORKERS, TokenSampler
 from truegrade.models.micro.llama import ROWS
-from truegrade.models.micro.sampling import TokenSampler
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -135,7 +134,7 @@ def test_layouts(llama_folder):
 
 
 def engine_tokens(prompt, engine):
-    from truegrade.models.micro.layout import prompt_tokens
+    from truegrade.models.micro.tokenizer import prompt_tokens
 
     return prompt_tokens(prompt, engine._decoder.tokenizer)
 

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from truegrade.models.gathering import Gatherer
+from truegrade.models.local import Gatherer
 
 
 class Ask:

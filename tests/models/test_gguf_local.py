@@ -11,7 +11,7 @@ import pytest
 from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.subject import open_subject
 from truegrade.models import open_model
-from truegrade.models.gguf_options import SHIPPED
+from truegrade.models.gguf_local import SHIPPED
 from truegrade.models.local import Generated
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling

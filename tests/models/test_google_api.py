@@ -11,7 +11,7 @@ from support.asking import DIALOGUE, QUICK, asked
 from support.vendor_bodies import generated, google_error, vendor_server
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
-from truegrade.models.google_reply import read_google_body
+from truegrade.models.google_api import read_google_body
 from truegrade.models.probe import probe_model
 from truegrade.models.providers import has_package
 from truegrade.records import Message, Prompt

@@ -13,8 +13,7 @@ from truegrade.models.adapters import adapter_sha256, recorded_arguments
 from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.local import LocalModel
-from truegrade.models.micro.micro_adapters import merge_adapter
-from truegrade.models.micro.safetensors_file import encode_tensors, read_metadata, read_tensors
+from truegrade.models.micro.micro_adapters import encode_tensors, merge_adapter, read_metadata, read_tensors
 from truegrade.records.config import RequestPolicy
 
 LAYER = "base_model.model.model.layers."

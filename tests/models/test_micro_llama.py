@@ -8,9 +8,8 @@ import pytest
 
 from support import tiny_llama
 from truegrade.errors import BadRecord
-from truegrade.models.micro.blas import use_one_thread
-from truegrade.models.micro.llama import CHUNK, ROWS, Cache, Llama
-from truegrade.models.micro.safetensors_file import read_tensors
+from truegrade.models.micro.llama import CHUNK, ROWS, Cache, Llama, use_one_thread
+from truegrade.models.micro.micro_adapters import read_tensors
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_llama.json").read_text())
 TOLERANCE = 1e-4

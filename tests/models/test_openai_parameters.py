@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_parameters import is_reasoning_model, openai_parameters
+from truegrade.models.openai_api import is_reasoning_model, openai_parameters
 from truegrade.models.service_errors import RequestFailure
 from truegrade.models.service_parameters import refused_parameter
 

@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.models.anthropic_reply import read_message
-from truegrade.models.bedrock_reply import read_converse
-from truegrade.models.google_reply import read_google_body
+from truegrade.models.bedrock_api import read_converse
+from truegrade.models.google_api import read_google_body
 from truegrade.models.openai_reply import read_body
-from truegrade.models.service_errors import RequestFailure
-from truegrade.models.service_reply import Body
+from truegrade.models.service_errors import Body, RequestFailure
 from truegrade.records import Usage
 
 

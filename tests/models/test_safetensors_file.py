@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.errors import BadRecord
-from truegrade.models.micro.safetensors_file import encode_tensors, read_metadata, read_tensors
+from truegrade.models.micro.micro_adapters import encode_tensors, read_metadata, read_tensors
 
 BODY = np.arange(6, dtype="<f4").tobytes()
 GOOD = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}

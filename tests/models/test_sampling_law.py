@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
+from truegrade.models.micro.decoding import TokenSampler
 from truegrade.models.micro.llama import Cache, Llama
-from truegrade.models.micro.sampling import TokenSampler
 from truegrade.records.config import Sampling
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_llama.json").read_text())
@@ -170,7 +170,7 @@ def test_the_transformers_back_end_writes_what_generate_and_the_embedded_model_w
 ):
     import torch
 
-    from truegrade.models.transformers_prompts import prompt_tokens
+    from truegrade.models.transformers_local import prompt_tokens
 
     model = open_model(f"hf/{llama_folder}", args={"dtype": "float32", "batch_size": 1})
     tokenizer, theirs = model.engine._tokenizer, model.engine._model

@@ -54,7 +54,7 @@ def alone(code_llama, adapters):
 
 
 def test_every_adapter_is_as_on_a_fresh_base_whatever_was_worn_before(code_llama, adapters, alone):
-    from truegrade.models.transformers_adapters import AdapterSwap
+    from truegrade.models.transformers_local import AdapterSwap
 
     model = base_model(code_llama)
     swap = AdapterSwap(model)
@@ -82,7 +82,7 @@ def test_the_fault_is_real(code_llama, adapters, alone):
 
 
 def test_an_adapter_that_does_not_fit_leaves_the_bare_base(code_llama, adapters, alone, tmp_path):
-    from truegrade.models.transformers_adapters import AdapterSwap
+    from truegrade.models.transformers_local import AdapterSwap
 
     model = base_model(code_llama)
     swap = AdapterSwap(model)

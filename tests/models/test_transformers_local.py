@@ -9,7 +9,7 @@ import pytest
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
-from truegrade.models.transformers_prompts import prompt_tokens
+from truegrade.models.transformers_local import prompt_tokens
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -22,7 +22,7 @@ from truegrade.errors import BadRecord, ModelError, UnknownName, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
 from truegrade.models.probe import probe_model
-from truegrade.models.vllm_options import RANKS, adapter_rank, read_options
+from truegrade.models.vllm_local import RANKS, adapter_rank, read_options
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 

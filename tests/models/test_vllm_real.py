@@ -21,7 +21,7 @@ from truegrade import prompts
 from truegrade.benchmarks import load_benchmark
 from truegrade.models import open_model
 from truegrade.models.micro import WEIGHTS
-from truegrade.models.micro.safetensors_file import encode_tensors, read_tensors
+from truegrade.models.micro.micro_adapters import encode_tensors, read_tensors
 from truegrade.models.probe import probe_model
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling

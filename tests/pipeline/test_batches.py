@@ -318,7 +318,7 @@ def test_what_is_in_a_batch_is_not_asked_by_an_ordinary_command():
 
 
 def test_batches_keep_to_the_services_limits(monkeypatch):
-    from truegrade.models.openai_batches import OpenAIBatches
+    from truegrade.models.openai_api import OpenAIBatches
 
     monkeypatch.setattr(OpenAIBatches, "max_requests", 2)
     with openai_batch_server(answer=echoing) as server:

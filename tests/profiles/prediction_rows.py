@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truegrade.models.baseline_forms import CallClaim, claim_in_form
+from truegrade.models.baseline import CallClaim, claim_in_form
 from truegrade.records import ChoiceTask, Completion, InputTask, OutputTask, Problem
 from truegrade.sandbox import Sandbox
 

@@ -76,9 +76,7 @@ class TransformersSubject:
 
     def __init__(self, model: str, args: Mapping[str, Any]) -> None:
         from truegrade.evolution.training.peft_trainer import PeftTrainer
-        from truegrade.models.transformers_loading import load
-        from truegrade.models.transformers_local import TransformersEngine
-        from truegrade.models.transformers_options import read_options
+        from truegrade.models.transformers_local import TransformersEngine, load, read_options
 
         name, options = model.partition("/")[2], read_options(args)
         if options.adapter is not None:

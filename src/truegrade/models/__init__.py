@@ -263,7 +263,7 @@ def _find_service(provider: Found[Provider], base_url: str | None, args: Mapping
     Raises:
         UserError: as `open_model`.
     """
-    from truegrade.models.service_options import ServiceOptions, split_arguments
+    from truegrade.models.service_parameters import ServiceOptions, split_arguments
 
     if provider.value.protocol == "google":
         from truegrade.models.google_api import find_google

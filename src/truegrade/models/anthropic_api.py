@@ -6,21 +6,318 @@ of the request as it is (``-M top_k=20``, ``-M service_tier=standard_only``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.anthropic_batches import AnthropicBatches
-from truegrade.models.anthropic_client import DEFAULT_MAX_TOKENS, AnthropicClient
+from truegrade.files.json_text import UNREADABLE
+from truegrade.models.anthropic_errors import read_failure, told_failure
+from truegrade.models.anthropic_reply import read_message, usage_of
+from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint, require_client
+from truegrade.models.service_batches import ServiceBatches, written
+from truegrade.models.service_errors import CONNECT_TIMEOUT_S, Body, RequestFailure, VendorClient, one_line
 from truegrade.models.service_model import ServiceModel
-from truegrade.models.service_options import ServiceOptions, split_arguments
-from truegrade.models.service_parameters import Parameters, Route
-from truegrade.records.config import RequestPolicy
+from truegrade.models.service_parameters import (
+    Parameters,
+    Route,
+    ServiceOptions,
+    refuse_full_thinking,
+    refuse_text,
+    split_arguments,
+)
+from truegrade.records import Message, Usage
+from truegrade.records.config import RequestPolicy, Sampling
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types.messages import MessageBatch
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# One request over the official Anthropic client: streamed, timed out by the wall clock, read or classified.
+# Every request is streamed: the client refuses others that might take more than ten minutes, and a connection on
+# which nothing is sent for minutes is cut by what lies between. A stream without its last event is no answer.
+
+
+T = TypeVar("T")
+
+VERSION = "2023-06-01"
+"""Of the API. The next one, 2026-10-21, refuses temperature and top_p also for the models that follow them."""
+
+DEFAULT_MAX_TOKENS = 32_768
+"""Sent where a run sets no limit, because the API insists on one: room for thinking and answer. Every model that
+is served today takes 64,000 and more (Anthropic, models overview)."""
+
+_BROKEN = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, AssertionError)
+"""What the client raises while it puts a message together from events that do not fit."""
+
+
+class AnthropicClient(VendorClient):
+    """A connection to one service, opened at the first request.
+
+    Args:
+        endpoint: where, and with which key.
+        model: the model's id at the service.
+        timeout_s: wall seconds for one request.
+        thinking: the request's ``thinking``; None leaves it out.
+        extra_body: fields added to every request's body.
+    """
+
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        model: str,
+        *,
+        timeout_s: float,
+        thinking: Mapping[str, Any] | None,
+        extra_body: Mapping[str, Any],
+    ) -> None:
+        super().__init__(endpoint, model)
+        self._timeout_s, self._thinking, self._extra_body = timeout_s, thinking, dict(extra_body)
+        self._client: anthropic.AsyncAnthropic | None = None
+
+    def check(self, route: Route, sampling: Sampling) -> None:
+        """See `truegrade.models.service_model.ServiceClient`.
+
+        Raises:
+            UserError: text to continue, a temperature above 1, or a thinking budget that fills the token limit.
+        """
+        refuse_text(route, self.name)
+        if (sampling.temperature or 0.0) > 1:
+            raise UserError(f"{self.name}: `temperature` {sampling.temperature}: the Messages API takes 0 to 1")
+        budget, limit = (self._thinking or {}).get("budget_tokens"), sampling.max_tokens or DEFAULT_MAX_TOKENS
+        if isinstance(budget, int):
+            refuse_full_thinking(self.name, budget, limit, " (for the short replies of a probe, leave it out)")
+
+    async def send(
+        self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> Body | RequestFailure:
+        """Send one request; a failure is returned, never raised (cancellation passes through)."""
+        return self.noted(await self._streamed(self.request_body(messages, parameters)))
+
+    def request_body(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request in the API's own terms.
+
+        Args:
+            messages: the prompt; what its system messages say goes before all turns.
+            parameters: by the names of `truegrade.models.service_parameters.Parameters.build`.
+        """
+        body: dict[str, Any] = {"model": self._model, **parameters}
+        system = "\n\n".join(message.content for message in messages if message.role == "system")
+        if system:
+            body["system"] = system
+        body["messages"] = [
+            {"role": message.role, "content": message.content} for message in messages if message.role != "system"
+        ]
+        if "stop" in body:
+            body["stop_sequences"] = body.pop("stop")
+        if self._thinking is not None:
+            body["thinking"] = dict(self._thinking)
+        body |= self._extra_body
+        if "reasoning_effort" in body:
+            body["output_config"] = {**body.get("output_config", {}), "effort": body.pop("reasoning_effort")}
+        return body
+
+    async def call(self, ask: Callable[[anthropic.AsyncAnthropic], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever else is asked of the vendor's client; a failure is returned, never raised."""
+        import anthropic
+        import httpx2
+
+        try:
+            outcome: T | RequestFailure = await ask(self.connected())
+        except (anthropic.AnthropicError, httpx2.HTTPError, TimeoutError, OSError) as error:
+            outcome = read_failure(error)
+        return self.noted(outcome)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    async def _streamed(self, body: Mapping[str, Any]) -> Body | RequestFailure:
+        import anthropic
+        import httpx2
+
+        required = {key: body[key] for key in ("model", "max_tokens", "messages")}
+        # the client's arguments are those of the newest version of the API: temperature is none of them
+        rest = {key: value for key, value in body.items() if key not in required}
+        stream, whole = None, False
+        try:
+            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
+                async with self.connected().messages.stream(**required, extra_body=rest) as stream:
+                    async for event in stream:
+                        whole = whole or event.type == "message_stop"
+            if whole:
+                return read_message(stream.current_message_snapshot)
+            failure = RequestFailure(kind="passing", error="the stream ended before the message did", status=200)
+        except (anthropic.AnthropicError, httpx2.HTTPError, TimeoutError, OSError) as error:
+            failure = read_failure(error)
+        except _BROKEN as error:
+            problem = f"malformed stream: {type(error).__name__}: {error}"
+            failure = RequestFailure(kind="passing", error=one_line(problem), status=200)
+        return failure if stream is None else msgspec.structs.replace(failure, usage=_counted(stream))
+
+    def connected(self) -> anthropic.AsyncAnthropic:
+        """The vendor's client, made at the first call."""
+        if self._client is None:
+            import anthropic
+
+            self._client = anthropic.AsyncAnthropic(
+                base_url=self._endpoint.address.removesuffix("/v1"),  # the client adds it
+                api_key=self._endpoint.api_key or "none",  # without one it looks for other credentials
+                default_headers={"anthropic-version": VERSION},
+                max_retries=0,
+                timeout=anthropic.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
+                # a proxy cannot reach this machine's own addresses: its environment variables are not for them
+                http_client=anthropic.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
+            )
+        return self._client
+
+
+def _counted(stream: anthropic.AsyncMessageStream[None]) -> Usage | None:
+    """What was counted before a stream broke: the prompt, once a message has begun."""
+    try:
+        return usage_of(stream.current_message_snapshot)
+    except AssertionError:  # no message has begun
+        return None
+
+
+# -------------------- Anthropic's Message Batches: requests are handed over in one body, results are one file.
+# A batch has no field for a note of ours: our token stands in the custom ids of its requests, which the service
+# shows once the batch has ended.
+#
+# Source: Anthropic, "Batch processing" and API reference, "Message Batches": up to 100,000 requests or 256 MB a
+# batch, custom ids of up to 64 letters, digits, hyphens and underscores; most batches end within an hour, and
+# what is not answered within 24 hours expires; results are kept for 29 days.
+
+
+class _Result(msgspec.Struct):
+    type: Literal["succeeded", "errored", "canceled", "expired"]
+    message: Any = None
+    error: Any = None
+
+
+class _ResultLine(msgspec.Struct):
+    custom_id: str
+    result: _Result
+
+
+class AnthropicBatches(ServiceBatches):
+    """The batches of one model at Anthropic.
+
+    Args:
+        model: whose batches.
+        client: the model's.
+    """
+
+    max_requests: ClassVar[int] = 100_000
+    max_bytes: ClassVar[int] = 255_000_000  # of 256 MB, the rest for what is around the requests
+
+    def __init__(self, model: ServiceModel, client: AnthropicClient) -> None:
+        super().__init__(model)
+        self._client = client
+
+    def envelope(
+        self, custom_id: str, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """One of the requests."""
+        return {"custom_id": custom_id, "params": self._client.request_body(messages, parameters)}
+
+    async def submit(self, token: str, requests: Sequence[EncodedQuestion]) -> str:
+        """Create a batch; the token is in its custom ids already."""
+        decoded: Any = [msgspec.json.decode(request.content) for request in requests]
+
+        async def create(client: anthropic.AsyncAnthropic) -> str:
+            return (await client.messages.batches.create(requests=decoded)).id
+
+        return self.brought(
+            await self._client.call(create), "change what it names, or leave `batch` out; nothing was submitted"
+        )
+
+    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
+        """Look through the batches of the last time for one of as many requests, by each one's first custom id."""
+
+        async def look(client: anthropic.AsyncAnthropic) -> FoundBatch | None:
+            running = None
+            async for batch in client.messages.batches.list(limit=100):  # the newest first
+                if batch.created_at.timestamp() < since - LISTED_BEFORE_S:
+                    break
+                if batch.id in besides or batch.archived_at is not None or _total(batch) != requests:
+                    continue
+                if batch.processing_status != "ended":
+                    running = batch.id
+                elif await _holds(batch.id, token, client):
+                    return FoundBatch(id=batch.id, certain=True)
+            return None if running is None else FoundBatch(id=running, certain=False)
+
+        return self.brought(await self._client.call(look), "leave `batch` out if the service has no batches")
+
+    async def state(self, id_: str) -> BatchState:
+        """Ask how far a batch is; what is answered is counted only when all of it has ended."""
+        asked = self._client.call(lambda client: client.messages.batches.retrieve(id_))
+        batch = self.brought(await asked, self.unknown(id_))
+        counts = batch.request_counts
+        status: Literal["running", "ended", "expired", "cancelled"] = "running"
+        if batch.processing_status == "ended":
+            status = "expired" if counts.expired else "cancelled" if counts.canceled else "ended"
+        failed = counts.errored + counts.expired + counts.canceled
+        return BatchState(id=id_, status=status, total=_total(batch), answered=counts.succeeded, failed=failed)
+
+    async def outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
+        """Read the results, which are downloaded whole before the first is read."""
+        with tempfile.TemporaryFile() as file:
+            advice = "its results are kept for 29 days; where they are gone, remove its lines from batches.jsonl"
+            self.brought(await self._client.call(partial(_download, id_, file)), advice)
+            file.seek(0)
+            for outcome in _read(file):
+                yield outcome
+
+
+def _total(batch: MessageBatch) -> int:
+    counts = batch.request_counts
+    return counts.processing + counts.succeeded + counts.errored + counts.expired + counts.canceled
+
+
+async def _holds(id_: str, token: str, client: anthropic.AsyncAnthropic) -> bool:
+    """Whether the custom ids of a batch that has ended are those of a token."""
+    async with client.messages.batches.with_streaming_response.results(id_) as response:
+        async for line in response.iter_lines():
+            try:
+                return msgspec.json.decode(line, type=_ResultLine).custom_id.startswith(f"{token}-")
+            except UNREADABLE:
+                continue
+    return False
+
+
+async def _download(id_: str, file: IO[bytes], client: anthropic.AsyncAnthropic) -> None:
+    await written(file, client.messages.batches.with_streaming_response.results(id_))
+
+
+def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
+    decoder = msgspec.json.Decoder(_ResultLine)
+    for line in lines:
+        try:
+            read = decoder.decode(line)
+        except UNREADABLE:  # whose it is cannot be told: that request has no reply
+            continue
+        if read.result.type == "succeeded":
+            yield read.custom_id, read_message(read.result.message)
+        elif read.result.type == "errored":
+            yield read.custom_id, told_failure(read.result.error)
+        else:
+            told = {
+                "expired": "the batch expired before it was asked",
+                "canceled": "the batch was cancelled first",
+            }
+            yield read.custom_id, RequestFailure(kind="passing", error=told[read.result.type])
 
 
 class AnthropicOptions(ServiceOptions, frozen=True, kw_only=True):

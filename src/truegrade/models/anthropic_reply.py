@@ -6,8 +6,14 @@ from typing import Any
 
 import msgspec
 
-from truegrade.models.service_errors import RequestFailure, one_line
-from truegrade.models.service_reply import Body, ReplyChoice, encodable, finish_reason_of
+from truegrade.models.service_errors import (
+    Body,
+    ReplyChoice,
+    RequestFailure,
+    encodable,
+    finish_reason_of,
+    one_line,
+)
 from truegrade.records import Usage
 
 _FINISH = {

@@ -12,12 +12,9 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT, adapted_name
 from truegrade.models.local import Generated, LocalModel
 from truegrade.models.micro import EARLY_WEIGHTS, WEIGHTS
-from truegrade.models.micro.decoding import Decoder, DecodingJob
-from truegrade.models.micro.layout import prompt_tokens
-from truegrade.models.micro.llama import ROWS, Llama
-from truegrade.models.micro.llama_config import read_defaults
-from truegrade.models.micro.sampling import TokenSampler, sampler_for
-from truegrade.models.micro.tokenizer import read_tokenizer
+from truegrade.models.micro.decoding import Decoder, DecodingJob, TokenSampler, sampler_for
+from truegrade.models.micro.llama import ROWS, Llama, read_defaults
+from truegrade.models.micro.tokenizer import prompt_tokens, read_tokenizer
 from truegrade.records import Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 

@@ -6,18 +6,351 @@ the request as it is (``-M top_k=20``, ``-M provider={"only": ["x"]}``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import re
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, Set
 from functools import partial
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from truegrade.models.openai_batches import OpenAIBatches
-from truegrade.models.openai_client import OpenAIClient
-from truegrade.models.openai_parameters import is_reasoning_model, openai_parameters
+import msgspec
+
+from truegrade.errors import ModelError
+from truegrade.files.json_text import UNREADABLE
+from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
+from truegrade.models.openai_reply import read_body
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
+from truegrade.models.service_batches import ServiceBatches, written
+from truegrade.models.service_errors import (
+    CONNECT_TIMEOUT_S,
+    Body,
+    FailureKind,
+    RequestFailure,
+    VendorClient,
+    connection_failure,
+    one_line,
+    response_failure,
+    status_failure,
+)
 from truegrade.models.service_model import ServiceModel
-from truegrade.models.service_options import ServiceOptions, split_arguments
-from truegrade.records.config import RequestPolicy
+from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
+from truegrade.records import Message
+from truegrade.records.config import RequestPolicy, Sampling
+
+if TYPE_CHECKING:
+    import openai
+    from openai.types import Batch
+
+
+# ------------------------- What the OpenAI client raised: which statuses and codes end a run at which service.
+
+
+EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_not_active", "billing_hard_limit_reached"})
+"""Codes on a 429 that no waiting mends (OpenAI's error guide)."""
+
+
+def read_failure(error: Exception) -> RequestFailure:
+    """Classify what the client raised: a status, a time-out, a broken or impossible connection."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        failure = response_failure(error.response)
+        return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
+    return connection_failure(error, openai.APITimeoutError)
+
+
+def _kind(failure: RequestFailure, codes: Set[str | None]) -> FailureKind:
+    said = failure.error.lower()
+    if failure.status == 403 and ("flagged" in said or "moderation" in said):
+        return "refused"  # OpenRouter: a moderator objects to this one prompt, not to the key
+    if failure.status == 400 and "api key not valid" in said:
+        return "stopping"  # Gemini's answer to a wrong key
+    if failure.status == 429 and EXHAUSTED_CODES & codes:
+        return "stopping"
+    return failure.kind
+
+
+# ---- One request over the official OpenAI client: sent once, timed out by the wall clock, read or classified.
+
+
+T = TypeVar("T")
+
+
+class OpenAIClient(VendorClient):
+    """A connection to one service, opened at the first request.
+
+    Args:
+        endpoint: where, and with which key.
+        model: the model's id at the service.
+        timeout_s: wall seconds for one request.
+        extra_body: fields added to every request's body.
+    """
+
+    def __init__(
+        self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
+    ) -> None:
+        super().__init__(endpoint, model)
+        self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
+        self._client: openai.AsyncOpenAI | None = None
+
+    def check(self, route: Route, sampling: Sampling) -> None:
+        """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
+
+    def body(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request as it stands in a batch."""
+        return {**self._fields(route, messages, parameters), **self._extra_body}
+
+    async def send(
+        self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> Body | RequestFailure:
+        """Send one request; a failure is returned, never raised (cancellation passes through)."""
+        fields = self._fields(route, messages, parameters)
+
+        async def create(client: openai.AsyncOpenAI) -> Body | RequestFailure:
+            at = client.completions if route == "text" else client.chat.completions
+            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
+                response = await at.with_raw_response.create(**fields, extra_body=self._extra_body or None)
+            return read_body(response.content)
+
+        return await self.call(create)
+
+    async def call(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
+        import httpx2
+        import openai
+
+        try:
+            outcome: T | RequestFailure = await ask(self._connected())
+        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
+            outcome = read_failure(error)
+        return self.noted(outcome)
+
+    def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked in the terms of the route's endpoint."""
+        if route == "text":
+            asked: dict[str, Any] = {"prompt": "".join(message.content for message in messages)}
+        else:
+            asked = {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+        return {"model": self._model, **asked, **parameters}
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    def _connected(self) -> openai.AsyncOpenAI:
+        if self._client is None:
+            import openai
+
+            self._client = openai.AsyncOpenAI(
+                base_url=self._endpoint.address,
+                api_key=self._endpoint.api_key or "none",  # the client insists; keyless services ignore it
+                max_retries=0,
+                timeout=openai.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
+                # a proxy cannot reach this machine's own addresses: its environment variables are not for them
+                http_client=openai.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
+            )
+            if self._endpoint.provider != "openai":
+                # the client reads these from the environment; they concern nobody but OpenAI
+                self._client.organization = self._client.project = None
+        return self._client
+
+
+# ----- OpenAI's Batch API: a file of requests is uploaded, a batch is made of it, two files bring the results.
+# Source: OpenAI, guide "Batch API" and API reference, "Batch": up to 50,000 requests and 200 MB a batch, all of
+# one endpoint and one model; answered within 24 hours, and what is not answered by then expires.
+
+
+TOKEN_KEY = "truegrade"
+"""Under which a batch's metadata hold our token."""
+
+_ENDPOINTS: Mapping[str, Any] = {"chat": "/v1/chat/completions", "text": "/v1/completions"}
+_STATUS: Mapping[str, Literal["ended", "expired", "cancelled", "failed"]] = {
+    "completed": "ended",
+    "expired": "expired",
+    "cancelled": "cancelled",
+    "failed": "failed",
+}
+"""The states in which nothing more happens; every other is ``running``."""
+
+
+class _Response(msgspec.Struct):
+    status_code: int
+    body: msgspec.Raw
+
+
+class _Error(msgspec.Struct):
+    code: str | None = None
+    message: str | None = None
+
+
+class _ResultLine(msgspec.Struct):
+    custom_id: str
+    response: _Response | None = None
+    error: _Error | None = None
+
+
+class OpenAIBatches(ServiceBatches):
+    """The batches of one model at OpenAI.
+
+    Args:
+        model: whose batches.
+        client: the model's.
+    """
+
+    max_requests: ClassVar[int] = 50_000
+    max_bytes: ClassVar[int] = 200_000_000
+
+    def __init__(self, model: ServiceModel, client: OpenAIClient) -> None:
+        super().__init__(model)
+        self._client = client
+
+    def envelope(
+        self, custom_id: str, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """A line of the file."""
+        body = self._client.body(route, messages, parameters)
+        return {"custom_id": custom_id, "method": "POST", "url": _ENDPOINTS[route], "body": body}
+
+    async def submit(self, token: str, requests: Sequence[EncodedQuestion]) -> str:
+        """Upload the file, then create the batch; its metadata hold the token."""
+        content = b"".join(request.content + b"\n" for request in requests)
+
+        async def create(client: openai.AsyncOpenAI) -> str:
+            file = await client.files.create(file=("batch.jsonl", content), purpose="batch")
+            batch = await client.batches.create(
+                input_file_id=file.id,
+                endpoint=_ENDPOINTS[requests[0].endpoint],
+                completion_window="24h",
+                metadata={TOKEN_KEY: token},
+            )
+            return batch.id
+
+        return await self._told(create, "change what it names, or leave `batch` out; nothing was submitted")
+
+    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
+        """Look through the batches of the last time for the token."""
+
+        async def look(client: openai.AsyncOpenAI) -> FoundBatch | None:
+            async for batch in client.batches.list(limit=100):  # the newest first
+                if batch.created_at < since - LISTED_BEFORE_S:
+                    break
+                if (batch.metadata or {}).get(TOKEN_KEY) == token:
+                    return FoundBatch(id=batch.id, certain=True)
+            return None
+
+        return await self._told(look, "leave `batch` out if the service has no batches")
+
+    async def state(self, id_: str) -> BatchState:
+        """Ask how far a batch is."""
+        batch = await self._batch(id_)
+        counts, faults = batch.request_counts, (batch.errors and batch.errors.data) or []
+        return BatchState(
+            id=id_,
+            status=_STATUS.get(batch.status, "running"),
+            total=counts.total if counts else 0,
+            answered=counts.completed if counts else 0,
+            failed=counts.failed if counts else 0,
+            reason=one_line("; ".join(_fault(fault) for fault in faults)) if faults else None,
+        )
+
+    async def outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
+        """Read the output file, then the error file; each is downloaded whole before its first line is read."""
+        batch = await self._batch(id_)
+        for file_id in (batch.output_file_id, batch.error_file_id):
+            if file_id is None:
+                continue
+            with tempfile.TemporaryFile() as file:
+                advice = "its files may have been deleted or have expired: remove its lines from batches.jsonl"
+                self.brought(await self._client.call(partial(_download, file_id, file)), advice)
+                file.seek(0)
+                for outcome in _read(file):
+                    yield outcome
+
+    async def _batch(self, id_: str) -> Batch:
+        return await self._told(lambda client: client.batches.retrieve(id_), self.unknown(id_))
+
+    async def _told(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]], advice: str) -> T:
+        """What a request about a batch brought; errors as of `brought`, and of a reply without its fields."""
+        try:
+            return self.brought(await self._client.call(ask), advice)
+        except (AttributeError, TypeError) as error:  # the client takes any body of a reply with status 200
+            raise ModelError(
+                f"{self._model.name} at {self._model.base_url}: a reply about batches lacks its fields ({error});"
+                " leave `batch` out if the service has no batches"
+            ) from error
+
+
+async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -> None:
+    await written(file, client.files.with_streaming_response.content(file_id))
+
+
+def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
+    decoder = msgspec.json.Decoder(_ResultLine)
+    for line in lines:
+        try:
+            result = decoder.decode(line)
+        except UNREADABLE:  # whose it is cannot be told: that request has no reply
+            continue
+        if result.response is None:
+            error = result.error or _Error()
+            told = one_line(f"{error.code or 'no code'}: {error.message or 'no reason given'}")
+            yield result.custom_id, RequestFailure(kind="passing", error=told)
+        elif result.response.status_code == 200:
+            yield result.custom_id, read_body(bytes(result.response.body))
+        else:
+            yield (
+                result.custom_id,
+                status_failure(result.response.status_code, _document(result.response.body), {}),
+            )
+
+
+def _document(body: msgspec.Raw) -> Any:
+    """An error's body, decoded where it can be."""
+    try:
+        return msgspec.json.decode(body)
+    except UNREADABLE:
+        return bytes(body).decode("utf-8", "replace")
+
+
+def _fault(fault: Any) -> str:
+    """One of the reasons for which a batch failed."""
+    line = f" (line {fault.line})" if fault.line else ""
+    return f"{fault.code or 'error'}: {fault.message or 'no reason given'}{line}"
+
+
+# ------------------------------------------------------------------------ OpenAI's own rules about parameters.
+
+
+_REASONING_NAME = re.compile(r"(o1|o3|o4|gpt-5)(?![a-z0-9])(?!-chat)")
+
+
+def is_reasoning_model(provider: str, model: str) -> bool:
+    """Whether OpenAI's rules for reasoning models hold: o1, o3, o4 and gpt-5 at openai, but not gpt-5-chat.
+
+    Source: OpenAI API reference, chat completions: ``max_completion_tokens``, no ``temperature``, no ``top_p``.
+    """
+    return provider == "openai" and _REASONING_NAME.match(model) is not None
+
+
+def openai_parameters(route: Route, *, reasoning: bool = False) -> Parameters:
+    """Parameters that nothing was learnt of yet.
+
+    Args:
+        route: which endpoint.
+        reasoning: whether OpenAI's rules for reasoning models hold.
+    """
+    limits = ("max_tokens", "max_completion_tokens")  # two spellings; a refused one is sent as the other
+    if route == "text":
+        return Parameters(
+            limits=limits, rules={"reasoning_effort": "the completions endpoint has no such parameter"}
+        )
+    if reasoning:
+        taken = "a reasoning model takes none"
+        return Parameters(limits=limits[::-1], rules={"temperature": taken, "top_p": taken})
+    return Parameters(limits=limits)
 
 
 class OpenAIOptions(ServiceOptions, frozen=True, kw_only=True):

@@ -13,10 +13,9 @@ import msgspec
 
 from truegrade.errors import ModelError, UserError
 from truegrade.models.base import Model
-from truegrade.models.service_errors import RequestFailure
+from truegrade.models.service_errors import Body, RequestFailure
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_parameters import Parameters, Route
-from truegrade.models.service_reply import Body
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
 

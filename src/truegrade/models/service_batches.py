@@ -13,10 +13,9 @@ from truegrade.errors import ModelError
 from truegrade.files.json_text import encode
 from truegrade.models.base import Reply
 from truegrade.models.batches import BatchQuestion, BatchState, EncodedQuestion, FoundBatch, PassingFailure
-from truegrade.models.service_errors import RequestFailure
+from truegrade.models.service_errors import Body, RequestFailure
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_parameters import Route
-from truegrade.models.service_reply import Body
 from truegrade.records import Attempt, Message, Usage
 
 T = TypeVar("T")

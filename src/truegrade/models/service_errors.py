@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from truegrade.files.addresses import HIDDEN, without_keys
 from truegrade.models.providers import ModelEndpoint
-from truegrade.records import Usage
+from truegrade.records import TOOL_CALLS, Attempt, Usage
 
 if TYPE_CHECKING:
     import httpx2
+
 
 MAX_ERROR_CHARACTERS = 300
 
@@ -188,3 +192,167 @@ def one_line(text: str) -> str:
     """The text on one line, shortened to `MAX_ERROR_CHARACTERS`."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_ERROR_CHARACTERS else line[: MAX_ERROR_CHARACTERS - 1] + "…"
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# What the clients of all vendors share: whom they ask, whether it was ever reached, and that no key is told.
+
+
+T = TypeVar("T")
+
+CONNECT_TIMEOUT_S = 30.0
+"""Most seconds for a connection to be made; less where a whole request may take less."""
+
+
+class VendorClient:
+    """A client of one model at one service; each vendor's is derived from it.
+
+    Args:
+        endpoint: where, and with which key.
+        model: the model's id at the service.
+    """
+
+    def __init__(self, endpoint: ModelEndpoint, model: str) -> None:
+        self._endpoint, self._model = endpoint, model
+        self.reached = False
+        """Whether a connection was ever made."""
+
+    @property
+    def name(self) -> str:
+        """``provider/name``, as messages call the model."""
+        return f"{self._endpoint.provider}/{self._model}"
+
+    def noted(self, outcome: T | RequestFailure) -> T | RequestFailure:
+        """The outcome of a request, with keys taken out of it; and whether there was a connection is noted."""
+        if isinstance(outcome, RequestFailure):
+            self.reached = self.reached or not outcome.unreachable
+            return without_secrets(outcome, self._endpoint.secrets)
+        self.reached = True
+        return outcome
+
+
+# ---------------------------------------------- What a service answered, in the terms that all services share.
+
+
+class ReplyChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """One sample of a response."""
+
+    text: str
+    """Empty where the service sent none."""
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    logprobs: tuple[float, ...] | None = None
+    """Log probability of each token, where the service gave them."""
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True):
+    """A response, read."""
+
+    choices: tuple[ReplyChoice, ...]
+    """At least one."""
+    usage: Usage | None = None
+    model: str | None = None
+    """Id as the service returned it."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether no choice holds text."""
+        return not any(choice.text.strip() for choice in self.choices)
+
+    @property
+    def empty_by_chance(self) -> bool:
+        """Whether it is empty although the service claims a normal end: worth asking again.
+
+        A token budget used up by thinking, or a content filter, would only repeat itself.
+        """
+        return self.empty and not any(c.finish_reason in _FINAL_WHEN_EMPTY for c in self.choices)
+
+
+_FINAL_WHEN_EMPTY = frozenset(
+    {
+        TOOL_CALLS,
+        *("length", "max_tokens", "content_filter", "refusal"),
+        # Google, of a reply or of the prompt
+        *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+        *("content_filtered", "guardrail_intervened"),  # Bedrock
+    }
+)
+
+
+def finish_reason_of(reason: str | None, calls: bool) -> str | None:
+    """Why a reply ended.
+
+    Args:
+        reason: as the service said.
+        calls: whether the reply holds calls of tools; unless it was cut, it ended with them.
+    """
+    return TOOL_CALLS if calls and reason not in {"length", "max_tokens"} else reason
+
+
+def encodable(text: str) -> str:
+    """The text with surrogate pairs joined and lone halves replaced by U+FFFD, so that UTF-8 can hold it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# What is logged of requests: model, status, seconds, attempt; never a key, and no text of prompts or replies.
+
+
+_log = logging.getLogger(__name__)
+
+
+def log_attempt(model: str, number: int, attempt: Attempt) -> None:
+    """One request and what came of it.
+
+    Args:
+        model: ``provider/name``.
+        number: of the request among those for one sample, from 1.
+        attempt: its record; its error has no key in it.
+    """
+    status = "" if attempt.status is None else f" HTTP {attempt.status}"
+    seconds = "" if attempt.latency_s is None else f" in {attempt.latency_s:.2f} s"
+    error = "" if attempt.error is None else f": {attempt.error}"
+    _log.debug("%s, attempt %d: %s%s%s%s", model, number, attempt.outcome, status, seconds, error)
+
+
+def log_wait(model: str, wait_s: float, failure: str) -> None:
+    """A failure that may pass, and how long is waited before the next attempt."""
+    _log.info("%s: %s; the next attempt follows in %.1f s", model, failure, wait_s)
+
+
+def log_unreached(model: str, base_url: str, attempts: int, failure: str) -> None:
+    """No connection was ever made: half a minute of attempts is long where the address is wrong."""
+    _log.warning("%s at %s: %s; trying again, %d times in all", model, base_url, failure, attempts)
+
+
+def log_adapted(model: str, adaptations: tuple[str, ...]) -> None:
+    """The service did not take a parameter as asked; the last of these says what is sent instead."""
+    if adaptations:
+        _log.info("%s does not take a parameter as asked: %s", model, adaptations[-1])
+
+
+# ------------------------------ How many requests are under way at once, and the pause that all of them share.
+
+
+class Gate:
+    """Lets at most ``max_connections`` requests through, and none before the end of a pause.
+
+    One gate serves one event loop.
+    """
+
+    def __init__(self, max_connections: int) -> None:
+        self._places = asyncio.Semaphore(max_connections)
+        self._opens_at = 0.0
+
+    def pause(self, seconds: float) -> None:
+        """Start no new request for so long; a longer pause already in force stays."""
+        self._opens_at = max(self._opens_at, time.monotonic() + seconds)
+
+    @asynccontextmanager
+    async def enter(self) -> AsyncIterator[None]:
+        """Wait for a place and for the end of the pause; hold the place inside the block."""
+        async with self._places:
+            # whoever sleeps here holds a place, which is harmless: nobody else may start either
+            while (wait_s := self._opens_at - time.monotonic()) > 0:
+                await asyncio.sleep(wait_s)
+            yield

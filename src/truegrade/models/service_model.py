@@ -16,14 +16,20 @@ from typing import Any, Protocol
 from truegrade.errors import ModelError
 from truegrade.models.base import Reply, refuse_in_process_only
 from truegrade.models.batches import BatchService
-from truegrade.models.gate import Gate
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
-from truegrade.models.request_log import log_adapted, log_attempt, log_unreached, log_wait
-from truegrade.models.service_errors import BUSY_STATUS, RequestFailure, explain
-from truegrade.models.service_options import ServiceOptions
-from truegrade.models.service_parameters import Parameters, Route
-from truegrade.models.service_reply import Body
+from truegrade.models.service_errors import (
+    BUSY_STATUS,
+    Body,
+    Gate,
+    RequestFailure,
+    explain,
+    log_adapted,
+    log_attempt,
+    log_unreached,
+    log_wait,
+)
+from truegrade.models.service_parameters import Parameters, Route, ServiceOptions
 from truegrade.records import Attempt, Message, Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 

@@ -13,8 +13,7 @@ from truegrade.evolution.subject import Ask, EmbeddedSubject, open_subject
 from truegrade.evolution.training.base import Lesson, learned_from_lessons
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.models.adapters import adapter_sha256
-from truegrade.models.micro.micro_adapters import merge_adapter
-from truegrade.models.micro.safetensors_file import read_tensors
+from truegrade.models.micro.micro_adapters import merge_adapter, read_tensors
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling
 

@@ -12,8 +12,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.training.peft_examples import batches, encode, learning_rate, steps_of
-from truegrade.models.transformers_options import TransformersOptions
-from truegrade.models.transformers_prompts import prompt_tokens
+from truegrade.models.transformers_local import TransformersOptions, prompt_tokens
 from truegrade.records import Message, Prompt
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -90,7 +89,7 @@ def test_peft_itself_loads_what_was_trained_and_it_is_the_same_adapter(
     import peft
     import transformers
 
-    from truegrade.models.transformers_loading import load
+    from truegrade.models.transformers_local import load
 
     order = make_order(trainer.base, kind=kind, modules=("q_proj", "down_proj"), learning_rate=2e-2, epochs=3)
     trained = trainer.train(order, lessons, tmp_path / "adapter")

@@ -13,9 +13,8 @@ from truegrade.models.micro.finetuning.linear import Dropout
 from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
 from truegrade.models.micro.finetuning.optimiser import AdamW, learning_rate
 from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
-from truegrade.models.micro.llama import Cache, Llama
-from truegrade.models.micro.llama_config import read_shape
-from truegrade.models.micro.safetensors_file import read_tensors
+from truegrade.models.micro.llama import Cache, Llama, read_shape
+from truegrade.models.micro.micro_adapters import read_tensors
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

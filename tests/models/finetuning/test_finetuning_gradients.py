@@ -10,9 +10,8 @@ from truegrade.models.micro.finetuning import operations
 from truegrade.models.micro.finetuning.linear import Dropout
 from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
 from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
-from truegrade.models.micro.llama import Cache, Llama
-from truegrade.models.micro.llama_config import read_shape
-from truegrade.models.micro.safetensors_file import read_tensors
+from truegrade.models.micro.llama import Cache, Llama, read_shape
+from truegrade.models.micro.micro_adapters import read_tensors
 
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 EXAMPLES = [

@@ -15,7 +15,7 @@ from truegrade.errors import UserError
 from truegrade.evolution.training.base import TrainingOrder
 from truegrade.evolution.training.cache_entry import sync
 from truegrade.models.adapters import CONFIG, WEIGHTS
-from truegrade.models.micro.safetensors_file import encode_tensors
+from truegrade.models.micro.micro_adapters import encode_tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,16 +12,12 @@ from truegrade.errors import UserError
 from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.evolution.training.folders import write_adapter
 from truegrade.models.embedded import embedded_folder
-from truegrade.models.micro.blas import library, use_one_thread
 from truegrade.models.micro.finetuning.fitting import Fitting, fit
 from truegrade.models.micro.finetuning.network import Network, TrainingExample
 from truegrade.models.micro.finetuning.updates import FreshAdapter
-from truegrade.models.micro.layout import END, prompt_tokens
-from truegrade.models.micro.llama import Llama
-from truegrade.models.micro.llama_config import read_shape
-from truegrade.models.micro.micro_adapters import BASE_SHA256, file_sha256
-from truegrade.models.micro.safetensors_file import read_tensors
-from truegrade.models.micro.tokenizer import Tokenizer, read_tokenizer
+from truegrade.models.micro.llama import Llama, library, read_shape, use_one_thread
+from truegrade.models.micro.micro_adapters import BASE_SHA256, file_sha256, read_tensors
+from truegrade.models.micro.tokenizer import END, Tokenizer, prompt_tokens, read_tokenizer
 from truegrade.records import sha256_json
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from truegrade.errors import UserError
 from truegrade.evolution.training.base import Lesson, TrainingOrder
-from truegrade.models.transformers_prompts import prompt_text, text_tokens
+from truegrade.models.transformers_local import prompt_text, text_tokens
 
 _WINDOW = 8
 """Batches' worth of lessons that are sorted by length together."""

@@ -22,8 +22,7 @@ from truegrade.evolution.training.model_hash import model_sha256
 from truegrade.evolution.training.peft_examples import encode, usable
 from truegrade.evolution.training.peft_files import write_adapter
 from truegrade.evolution.training.peft_learning import OnEpoch, learn
-from truegrade.models.transformers_loading import load
-from truegrade.models.transformers_options import TransformersOptions
+from truegrade.models.transformers_local import TransformersOptions, load
 
 
 class PeftSettings(msgspec.Struct, frozen=True, kw_only=True):

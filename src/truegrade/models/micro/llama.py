@@ -11,16 +11,116 @@ machines may still differ in the last bits of a sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.models.micro.llama_config import LlamaShape, read_shape
-from truegrade.models.micro.micro_adapters import merge_adapter
-from truegrade.models.micro.safetensors_file import read_tensors
+from truegrade.files.json_text import read_json
+from truegrade.models.micro.micro_adapters import merge_adapter, read_tensors
+
+# ----------- The shape of a Llama model, out of Hugging Face's ``config.json`` and ``generation_config.json``.
+
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class LlamaShape(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of ``config.json`` that decide what the model computes, under their own names."""
+
+    model_type: str
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    max_position_embeddings: int
+    """Most tokens of prompt and reply together."""
+    num_key_value_heads: int | None = None
+    head_dim: int | None = None
+    rms_norm_eps: float = 1e-6
+    rope_theta: float = 10_000.0
+    rope_parameters: dict[str, Any] | None = None
+    """Where transformers 5 keeps ``rope_theta``."""
+    rope_scaling: dict[str, Any] | None = None
+    hidden_act: str = "silu"
+    attention_bias: bool = False
+    mlp_bias: bool = False
+    tie_word_embeddings: bool = False
+
+    @property
+    def head_width(self) -> int:
+        """Channels of one attention head."""
+        return self.head_dim or self.hidden_size // self.num_attention_heads
+
+    @property
+    def key_heads(self) -> int:
+        """Heads of keys and values; several query heads may share one."""
+        return self.num_key_value_heads or self.num_attention_heads
+
+    @property
+    def theta(self) -> float:
+        """Base of the rotary embedding's wavelengths."""
+        return float((self.rope_parameters or {}).get("rope_theta", self.rope_theta))
+
+
+class Defaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``generation_config.json`` says where a request says nothing."""
+
+    eos_token_id: int | list[int] | None = None
+    do_sample: bool = False
+    temperature: float | None = None
+    top_p: float | None = None
+    max_new_tokens: int | None = None
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Tokens that end a reply."""
+        if self.eos_token_id is None:
+            return frozenset()
+        return frozenset([self.eos_token_id] if isinstance(self.eos_token_id, int) else self.eos_token_id)
+
+
+def read_shape(path: Path) -> LlamaShape:
+    """Read a ``config.json``.
+
+    Raises:
+        BadRecord: it is damaged, or describes something else than a plain Llama.
+    """
+    shape = _read(path, LlamaShape)
+    rope_type = (shape.rope_parameters or {}).get("rope_type", "default")
+    for field, value, only in (
+        ("model_type", shape.model_type, "llama"),
+        ("hidden_act", shape.hidden_act, "silu"),
+        ("attention_bias", shape.attention_bias, False),
+        ("mlp_bias", shape.mlp_bias, False),
+        ("rope_scaling", shape.rope_scaling, None),
+        ("rope_parameters.rope_type", rope_type, "default"),
+    ):
+        if value != only:
+            raise BadRecord(
+                path, f"is {value!r}; only {only!r} is computed here, hf/PATH runs the rest", field=field
+            )
+    if shape.num_attention_heads % shape.key_heads or shape.head_width % 2:
+        raise BadRecord(path, "does not fit num_attention_heads", field="num_key_value_heads")
+    return shape
+
+
+def read_defaults(path: Path) -> Defaults:
+    """Read a ``generation_config.json``.
+
+    Raises:
+        BadRecord: it is damaged.
+    """
+    return _read(path, Defaults)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    return read_json(path, kind, "is it the model's own?")
+
 
 if TYPE_CHECKING:
     import numpy as np
@@ -260,3 +360,70 @@ def _rotations(shape: LlamaShape) -> tuple[Floats, Floats]:
     angles = np.outer(np.arange(shape.max_position_embeddings), shape.theta**-exponents)
     both = np.concatenate((angles, angles), axis=-1)
     return np.cos(both).astype(np.float32), np.sin(both).astype(np.float32)
+
+
+# ---------------------------------------------------------- Keep numpy's linear algebra on the calling thread.
+# The products here are so small that a library's own threads cost more than they bring, and on a machine that
+# does something else too they wait for each other: 13 tokens/s against 305 with one thread were measured at a
+# load of 10 on two cores. OpenBLAS and MKL can be told at run time; where neither is found (Accelerate), nothing
+# is changed.
+
+
+_CONTROLS = (
+    ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
+    ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads"),
+    ("openblas_get_num_threads64_", "openblas_set_num_threads64_"),
+    ("openblas_get_num_threads", "openblas_set_num_threads"),
+    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
+)
+"""How to ask and tell each library, numpy's own wheels first."""
+
+_CONFIGURATIONS = ("scipy_openblas_get_config64_", "scipy_openblas_get_config", "openblas_get_config")
+
+
+def use_one_thread() -> Callable[[], None]:
+    """From now on products run on the thread that asks for them, in the whole process.
+
+    Returns:
+        What restores the number of threads there was.
+    """
+    control = _find()
+    if control is None:
+        return lambda: None
+    ask, tell = control
+    before = ask()
+    tell(1)
+    return lambda: tell(before)
+
+
+def library() -> str:
+    """What numpy is linked with: version and, as OpenBLAS says it, the processor that its sums are ordered for.
+
+    Two machines of which this differs may differ in the last bits of a product.
+    """
+    import numpy as np
+
+    linked = _linked()
+    for name in _CONFIGURATIONS:
+        if hasattr(linked, name):
+            describe = getattr(linked, name)
+            describe.restype = ctypes.c_char_p
+            return str(describe().decode())
+    built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{built.get('name', 'unknown')} {built.get('version', 'unknown')}"
+
+
+def _find() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """The two functions of the library that numpy is linked with."""
+    linked = _linked()
+    for ask, tell in _CONTROLS:
+        if hasattr(linked, ask) and hasattr(linked, tell):
+            return getattr(linked, ask), getattr(linked, tell)
+    return None
+
+
+def _linked() -> ctypes.CDLL:
+    """What numpy is linked with: symbols of what a library depends on are found through it."""
+    from importlib import import_module
+
+    return ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)

@@ -9,14 +9,58 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from truegrade.errors import BadRecord
-from truegrade.models.micro.categories import compile_pattern, shadow
+from truegrade.errors import BadRecord, UserError
+from truegrade.records import Prompt
+
+# -------------------- ``\p{L}`` and ``\p{N}`` for Python's ``re``, exactly, without a table of all characters.
+# A pattern is matched on the text's shadow: the same text with every character outside ASCII replaced by one of
+# four that stand for a letter, a number, white space or anything else. Lengths agree, so places do. Four control
+# characters that Python counts as white space and Unicode does not are replaced too.
+
+
+_LETTER, _NUMBER, _SPACE, _OTHER = "é", "²", "\u00a0", "§"
+_CLASSES = {"L": f"A-Za-z{_LETTER}", "N": f"0-9{_NUMBER}"}
+_REPLACED = re.compile(r"[\x1c-\x1f]|[^\x00-\x7f]")
+_CLASS = re.compile(r"\\\\|\\\[|\\\]|\\p\{([LN])\}|\[|\]")
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    r"""A pattern to be matched on a `shadow`; ``\p{L}`` and ``\p{N}`` may stand inside and outside brackets."""
+    inside = False
+
+    def spell(match: re.Match[str]) -> str:
+        nonlocal inside
+        if match.group(0) in {"[", "]"}:
+            inside = match.group(0) == "["
+        if match.group(1) is None:
+            return match.group(0)
+        members = _CLASSES[match.group(1)]
+        return members if inside else f"[{members}]"
+
+    return re.compile(_CLASS.sub(spell, pattern))
+
+
+def shadow(text: str) -> str:
+    """The text with each character outside ASCII replaced by one of its kind."""
+    return _REPLACED.sub(lambda match: _kind(match.group(0)), text)
+
+
+@lru_cache(4096)
+def _kind(character: str) -> str:
+    category = unicodedata.category(character)
+    if category[0] == "L":
+        return _LETTER
+    if category[0] == "N":
+        return _NUMBER
+    return _SPACE if character.isspace() and not character.isascii() else _OTHER
+
 
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """How the ``ByteLevel`` pre-tokenizer splits when it uses its own pattern."""
@@ -201,3 +245,33 @@ def _joined(parts: Sequence[str], pair: tuple[str, str]) -> Iterator[str]:
         else:
             yield parts[index]
             index += 1
+
+
+# ---------------------------- How messages become tokens for ``truegrade-micro``, and which tokens frame them.
+#     chat   <|user|> every message, a blank line between <|assistant|> reply <|end|>
+#     text   <|user|> text continuation <|end|>
+#
+# An answer that the prompt begins (a last message of the assistant) stands behind ``<|assistant|>``. Text is
+# encoded without looking for special tokens, so that no prompt can close its own turn.
+
+
+USER, ASSISTANT, END = "<|user|>", "<|assistant|>", "<|end|>"
+
+
+def prompt_tokens(prompt: Prompt, tokenizer: Tokenizer) -> list[int]:
+    """The tokens after which the model writes its reply.
+
+    Raises:
+        UserError: the tokenizer lacks the special tokens of this layout.
+    """
+    for token in (USER, ASSISTANT):
+        if token not in tokenizer.special:
+            raise UserError(
+                f"this model's tokenizer has no token {token}: it was trained on another layout than ours"
+            )
+    user, assistant = tokenizer.special[USER], tokenizer.special[ASSISTANT]
+    contents = [message.content for message in prompt.messages]
+    if prompt.style == "text":
+        return [user, *tokenizer.encode("\n\n".join(contents))]
+    begun = contents.pop() if prompt.messages[-1].role == "assistant" else ""
+    return [user, *tokenizer.encode("\n\n".join(contents)), assistant, *tokenizer.encode(begun)]

@@ -24,7 +24,7 @@ from truegrade.models.micro.finetuning.operations import (
     rotated,
 )
 from truegrade.models.micro.finetuning.updates import FreshAdapter
-from truegrade.models.micro.llama_config import LlamaShape
+from truegrade.models.micro.llama import LlamaShape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
