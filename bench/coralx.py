@@ -16,15 +16,20 @@ from statistics import fmean, median, pstdev
 
 import msgspec
 
-from truegrade.evolution.coralx import variation
-from truegrade.evolution.coralx.automaton import history, initial
-from truegrade.evolution.coralx.features import Features, features
-from truegrade.evolution.coralx.knobs import knobs
-from truegrade.evolution.coralx.mapping import candidate_alphas, genome_of
+from truegrade.evolution.coralx import automaton as variation
+from truegrade.evolution.coralx.automaton import (
+    Features,
+    candidate_alphas,
+    features,
+    genome_of,
+    history,
+    initial,
+    knobs,
+)
+from truegrade.evolution.dimensions import stable_hash
 from truegrade.evolution.direct import cross, draw, mutate
 from truegrade.evolution.genomes import Genome
 from truegrade.evolution.settings import read_settings
-from truegrade.evolution.streams import stable_hash
 
 SPACE = msgspec.structs.replace(read_settings("coralx-quixbugs").space, kinds=("dora",))
 """The archived configuration's, which knew DoRA only."""

@@ -18,8 +18,8 @@ from pathlib import Path
 from truegrade import prompts
 from truegrade.builders.micro import UNSEEN, draw_item
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import Lesson, TrainingOrder
-from truegrade.evolution.training.folders import peft_config
+from truegrade.evolution.training.cache import peft_config
+from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer, encoded
 from truegrade.models.micro import WEIGHTS
 from truegrade.models.micro.micro_adapters import MODULES

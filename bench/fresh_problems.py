@@ -19,12 +19,10 @@ import msgspec
 
 from truegrade.evolution.choosing import choose
 from truegrade.evolution.evaluation import Evaluator
-from truegrade.evolution.events import Final, PassRateDifference
 from truegrade.evolution.finishing import Finish
-from truegrade.evolution.folder import EvolutionFolder
-from truegrade.evolution.micro_roles import MicroSizes, micro_roles
-from truegrade.evolution.repair_problems import repair_of
-from truegrade.evolution.roles import Roles
+from truegrade.evolution.folder import EvolutionFolder, Final, PassRateDifference
+from truegrade.evolution.problems import repair_of
+from truegrade.evolution.roles import MicroSizes, Roles, micro_roles
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.workers import open_map
 from truegrade.evolution.workplace import Workplace, prepare

@@ -17,10 +17,9 @@ from math import comb, exp, sqrt
 from random import Random
 from statistics import fmean, stdev
 
-from truegrade.evolution.coralx.mapping import EPOCHS, LEARNING_RATE
-from truegrade.evolution.genomes import Evaluated, Genome, Scores
+from truegrade.evolution.coralx.automaton import EPOCHS, LEARNING_RATE
+from truegrade.evolution.genomes import ATTENTION, Evaluated, Genome, Scores, Space
 from truegrade.evolution.searchers import BUILT_IN, open_searcher
-from truegrade.evolution.space import ATTENTION, Space
 from truegrade.statistics.quantiles import two_sided_t
 
 SPACE = Space(

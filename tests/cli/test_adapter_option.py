@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from truegrade.cli import main
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import Lesson, TrainingOrder
+from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models.adapters import adapter_sha256
 from truegrade.records import Message, Prompt

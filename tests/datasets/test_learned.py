@@ -20,9 +20,7 @@ from truegrade.datasets.learned import (
     write_learned,
 )
 from truegrade.errors import UserError
-from truegrade.evolution.training.base import learned_from_lessons
-from truegrade.evolution.training.coralx_lessons import _prompt
-from truegrade.evolution.training.lessons import lessons_of
+from truegrade.evolution.training.lessons import _prompt, learned_from_lessons, lessons_of
 from truegrade.profiles import open_profile
 from truegrade.records import FunctionTask, Problem
 

@@ -4,7 +4,7 @@ Sources, skishore23/coralx@fd75b33: ``config/codellama_modal.yaml``, and the del
 ``1b8597a^``. The learning rate and the epochs are the trainer's, the modules those that both files name.
 """
 
-from truegrade.evolution.space import ATTENTION, Space
+from truegrade.evolution.genomes import ATTENTION, Space
 
 FIXED = {"modules": (ATTENTION,), "learning_rate": (2e-4, 2e-4), "epochs": (5, 5)}
 

@@ -2,8 +2,8 @@
 
 from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Fidelity
+from truegrade.evolution.search_order import FULL, select
 from truegrade.evolution.searchers import Strategy
-from truegrade.evolution.survival import FULL, select
 
 
 class Screening(Strategy):

@@ -8,7 +8,7 @@ import truegrade
 from truegrade import prompts
 from truegrade.builders.micro import UNSEEN, draw_item
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import Lesson, TrainingOrder
+from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models.embedded import EARLY, EmbeddedEngine
 from truegrade.models.local import LocalModel

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.evolution import coralx_split
-from truegrade.evolution.contamination import (
+from truegrade.evolution.dimensions import PLACEHOLDER, is_one_token, nameless, ngrams
+from truegrade.evolution.roles import (
     CONTAINED,
     Contamination,
     overlaps,
@@ -16,7 +17,6 @@ from truegrade.evolution.contamination import (
     refuse_trained,
     validate_no_overlap,
 )
-from truegrade.evolution.tokens import PLACEHOLDER, is_one_token, nameless, ngrams
 
 SUM = "def total(values):\n    result = 0\n    for value in values:\n        result += value\n    return result\n"
 SUM_RENAMED = SUM.replace("result", "acc").replace("total", "add_up").replace("value", "x")

@@ -8,14 +8,27 @@ from coralx_spaces import ARCHIVE, MODAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.evolution.coralx import gate, stopping, variation
-from truegrade.evolution.coralx.automaton import history, initial, step
-from truegrade.evolution.coralx.features import change_rates, convergence, features, periodicity
-from truegrade.evolution.coralx.knobs import knobs, samples
-from truegrade.evolution.coralx.mapping import adapter, candidate_alphas, gene_index, genome_of, redraw
-from truegrade.evolution.coralx.tables import THRESHOLDS
-from truegrade.evolution.genomes import AdapterGenes, Automaton, Evaluated, Scores
-from truegrade.evolution.space import Space
+from truegrade.evolution.coralx import automaton as variation
+from truegrade.evolution.coralx import rules as gate
+from truegrade.evolution.coralx import rules as stopping
+from truegrade.evolution.coralx.automaton import (
+    adapter,
+    candidate_alphas,
+    change_rates,
+    convergence,
+    features,
+    gene_index,
+    genome_of,
+    history,
+    initial,
+    knobs,
+    periodicity,
+    redraw,
+    samples,
+    step,
+)
+from truegrade.evolution.coralx.rules import THRESHOLDS
+from truegrade.evolution.genomes import AdapterGenes, Automaton, Evaluated, Scores, Space
 from truegrade.profiles.coralx_objectives import WEIGHTS
 
 # By running core/domain/{experiment,ca,feature_extraction,cheap_knobs}.py of skishore23/coralx@fd75b33 with seed

@@ -14,7 +14,7 @@ import pytest
 from support import tiny_llama
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import Lesson, TrainingOrder
+from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer, encoded
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro.finetuning.network import TrainingExample

@@ -4,17 +4,15 @@ import msgspec
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.evolution.adapters import Workshop
 from truegrade.evolution.collecting import Collector
-from truegrade.evolution.genomes import AdapterGenes, DataGenes, Genome, TrainingGenes
-from truegrade.evolution.micro_roles import MicroSizes, micro_roles
-from truegrade.evolution.repair_problems import repair_of
+from truegrade.evolution.evaluation import Workshop
+from truegrade.evolution.genomes import AdapterGenes, DataGenes, Genome, Space, TrainingGenes
+from truegrade.evolution.problems import repair_of
+from truegrade.evolution.roles import MicroSizes, micro_roles
 from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.settings import Training, read_settings
-from truegrade.evolution.space import Space
-from truegrade.evolution.training.base import Trained
 from truegrade.evolution.training.cache import AdapterCache
-from truegrade.evolution.training.lessons import lessons_of, reply_to
+from truegrade.evolution.training.lessons import Trained, lessons_of, reply_to
 from truegrade.models.local import Generated
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import find_profile

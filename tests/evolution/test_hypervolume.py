@@ -9,14 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.errors import UserError
-from truegrade.evolution.archive import Archive
+from truegrade.evolution.dimensions import stream
 from truegrade.evolution.direct import draw
-from truegrade.evolution.genomes import Evaluated, Fidelity, Scores
-from truegrade.evolution.hypervolume import contribution, hypervolume
-from truegrade.evolution.pareto import dominates
-from truegrade.evolution.space import Space
-from truegrade.evolution.streams import stream
-from truegrade.evolution.survival import FULL
+from truegrade.evolution.genomes import Evaluated, Fidelity, Scores, Space
+from truegrade.evolution.search_order import FULL, Archive, contribution, dominates, hypervolume
 
 share = st.integers(0, 20).map(lambda n: n / 20)
 clouds = st.integers(1, 6).flatmap(lambda d: st.lists(st.tuples(*[share] * d), min_size=1, max_size=7))

@@ -6,7 +6,7 @@ import pytest
 
 from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError
-from truegrade.evolution.repair_problems import repair_of
+from truegrade.evolution.problems import repair_of
 from truegrade.records import OutputTask, Problem
 
 

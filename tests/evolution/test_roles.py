@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.coralx_split import TEST, TRAINING, WITHOUT_JSON
-from truegrade.evolution.final_look import (
+from truegrade.evolution.dimensions import is_one_token
+from truegrade.evolution.finishing import (
     FILE,
     Ledger,
     corrected_confidence,
@@ -17,12 +17,9 @@ from truegrade.evolution.final_look import (
     look_at_final,
     looks,
 )
-from truegrade.evolution.micro_roles import MicroSizes, micro_roles
-from truegrade.evolution.mutant_problems import fresh_mutants
+from truegrade.evolution.problems import fresh_mutants, repair_of
 from truegrade.evolution.quixbugs_roles import quixbugs_roles
-from truegrade.evolution.repair_problems import repair_of
-from truegrade.evolution.roles import Roles
-from truegrade.evolution.tokens import is_one_token
+from truegrade.evolution.roles import Contamination, MicroSizes, Roles, micro_roles
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer
 from truegrade.sandbox import Sandbox
@@ -57,7 +54,7 @@ def test_micro_roles_have_the_bug_classes_they_are_for(micro):
 
 def test_the_seed_decides_whatever_the_process(micro):
     code = (
-        "from truegrade.evolution.micro_roles import *; from truegrade.records import sha256_json;"
+        "from truegrade.evolution.roles import *; from truegrade.records import sha256_json;"
         "print(sha256_json(micro_roles(5, MicroSizes(train=8, selection=6, final=6, forgetting=4))))"
     )
     done = subprocess.run(
@@ -231,7 +228,7 @@ def test_a_ledger_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
 
 def test_of_two_processes_one_looks(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from truegrade.evolution.final_look import look_at_final;"
+        "import sys; from pathlib import Path; from truegrade.evolution.finishing import look_at_final;"
         "look_at_final(Path(sys.argv[1]), sys.argv[2])"
     )
     started = [

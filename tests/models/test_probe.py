@@ -12,7 +12,7 @@ from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import Lesson, TrainingOrder
+from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine

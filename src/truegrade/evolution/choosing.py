@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from truegrade.errors import UserError
-from truegrade.evolution.archive import Archive
-from truegrade.evolution.events import Event
+from truegrade.evolution.folder import Event
 from truegrade.evolution.genomes import Scores
+from truegrade.evolution.search_order import Archive, point
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.evolution.survival import point
 
 
 def rule(settings: EvolutionSettings) -> str:

@@ -13,8 +13,7 @@ from truegrade.evolution.replies import completion, sampling_by, sound_verdict
 from truegrade.evolution.roles import Roles
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.subject import Ask, Subject
-from truegrade.evolution.training.base import Lesson
-from truegrade.evolution.training.lessons import lessons_of, reply_to
+from truegrade.evolution.training.lessons import Lesson, lessons_of, reply_to
 from truegrade.files.json_text import encode, read_json
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from truegrade.datasets.quixbugs_splits import REST, TEST
 from truegrade.datasets.quixbugs_splits import TRAIN as TRAINING
-from truegrade.evolution.contamination import validate_no_overlap
+from truegrade.evolution.roles import validate_no_overlap
 
 __all__ = ["TEST", "TRAINING", "WITHOUT_JSON"]
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from random import Random
 from typing import Literal
 
-from truegrade.evolution.coralx.automaton import initial
-from truegrade.evolution.coralx.features import features
-from truegrade.evolution.genomes import Genome
-from truegrade.evolution.space import Space
-from truegrade.evolution.streams import stable_hash
+from truegrade.evolution.coralx.automaton import features, initial
+from truegrade.evolution.dimensions import stable_hash
+from truegrade.evolution.genomes import Genome, Space
 
 Initial = Literal["random", "automaton"]
 

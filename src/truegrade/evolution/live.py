@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from truegrade.evolution.archive import Archive
-from truegrade.evolution.events import Clock, Event
+from truegrade.evolution.folder import Clock, Event
 from truegrade.evolution.genomes import Genome
+from truegrade.evolution.search_order import Archive
 from truegrade.report import format as fmt
 from truegrade.report.terminal import open_terminal
 
@@ -21,7 +21,7 @@ SHOWN = 10
 
 
 class LiveWatcher:
-    """Implements `truegrade.evolution.watching.SearchWatcher` for a person.
+    """Implements `truegrade.evolution.folder.SearchWatcher` for a person.
 
     Args:
         console: where to show it; None for standard error.

@@ -11,16 +11,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.evolution.archive import Archive
 from truegrade.evolution.evaluation import Job, Result
-from truegrade.evolution.events import EVENTS, Clock, Event
-from truegrade.evolution.folder import EvolutionFolder
+from truegrade.evolution.folder import EVENTS, Clock, Event, EvolutionFolder, SearchWatcher
 from truegrade.evolution.genomes import Evaluated, Fidelity, Genome, Scores, tokens_of
+from truegrade.evolution.search_order import Archive
 from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.searchers.base import recipe
 from truegrade.evolution.searching import Searcher
 from truegrade.evolution.settings import EvolutionSettings, Search
-from truegrade.evolution.watching import SearchWatcher
 from truegrade.evolution.workers import GenomeMap
 from truegrade.store.journal import Journal
 

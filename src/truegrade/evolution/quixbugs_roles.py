@@ -8,8 +8,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.coralx_split import TEST, TRAINING, WITHOUT_JSON
-from truegrade.evolution.mutant_problems import fresh_mutants
-from truegrade.evolution.repair_problems import repair_of
+from truegrade.evolution.problems import fresh_mutants, repair_of
 from truegrade.evolution.roles import Roles
 from truegrade.grading.executor import Executor
 from truegrade.profiles.base import Profile

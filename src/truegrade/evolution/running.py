@@ -5,17 +5,23 @@ from __future__ import annotations
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.evaluation import Evaluator, Job
-from truegrade.evolution.events import Anchor, AnchorName, Evolution, Final, SearchPlan
-from truegrade.evolution.final_look import Ledger
-from truegrade.evolution.finishing import Finish
-from truegrade.evolution.folder import EvolutionFolder
+from truegrade.evolution.finishing import Finish, Ledger
+from truegrade.evolution.folder import (
+    Anchor,
+    AnchorName,
+    Evolution,
+    EvolutionFolder,
+    Final,
+    SearchPlan,
+    SearchWatcher,
+    Unwatched,
+)
 from truegrade.evolution.loop import Loop, open_plan
-from truegrade.evolution.repair_problems import repair_of
+from truegrade.evolution.problems import repair_of
+from truegrade.evolution.roles import Contamination
 from truegrade.evolution.searchers import REGISTRY
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.evolution.watching import SearchWatcher, Unwatched
 from truegrade.evolution.workers import GenomeMap, open_map
 from truegrade.evolution.workplace import ROLES, Workplace, prepare
 from truegrade.pipeline.importing import RUNS, origins

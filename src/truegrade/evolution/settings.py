@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.evolution.genomes import SamplingGenes
+from truegrade.evolution.genomes import SamplingGenes, Space
 from truegrade.evolution.searchers import check_searcher
-from truegrade.evolution.space import Space
 from truegrade.files.json_text import place_of
 from truegrade.profiles import find_profile
 from truegrade.records import sha256_json

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.training.base import Trainer
+from truegrade.evolution.training.lessons import Trainer
 from truegrade.models.local import Engine, Generated
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling

@@ -16,8 +16,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Protocol
 
 from truegrade.errors import SandboxError
-from truegrade.evolution.evaluation import Evaluator, Job, Result
-from truegrade.evolution.failures import as_error, in_words
+from truegrade.evolution.evaluation import Evaluator, Job, Result, as_error, in_words
 from truegrade.evolution.workplace import Workplace
 from truegrade.sandbox import Sandbox
 

@@ -9,14 +9,11 @@ import msgspec
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
-from truegrade.evolution.micro_roles import BENCHMARK as MICRO_REPAIR
-from truegrade.evolution.micro_roles import MicroSizes, micro_roles
 from truegrade.evolution.quixbugs_roles import quixbugs_roles
-from truegrade.evolution.roles import Roles
+from truegrade.evolution.roles import BENCHMARK as MICRO_REPAIR
+from truegrade.evolution.roles import MicroSizes, Roles, micro_roles
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.evolution.training.base import Lesson
-from truegrade.evolution.training.coralx_lessons import coralx_lessons
-from truegrade.evolution.training.lessons import lessons_of
+from truegrade.evolution.training.lessons import Lesson, coralx_lessons, lessons_of
 from truegrade.models.adapters import ARGUMENT
 from truegrade.profiles import find_profile, open_profile
 from truegrade.records import Problem

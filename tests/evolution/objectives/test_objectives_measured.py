@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.evolution.objectives.anchors import ANCHORS, graded_reply, score_anchors
-from truegrade.evolution.objectives.cost import COST_CAP, CostMeter, countable
-from truegrade.evolution.objectives.measured import MOST_FINDINGS, MeasuredObjectives
-from truegrade.evolution.objectives.patch import code_tokens, edit_distance, patch_size
+from truegrade.evolution.objectives.measured import (
+    COST_CAP,
+    MOST_FINDINGS,
+    CostMeter,
+    MeasuredObjectives,
+    code_tokens,
+    countable,
+    edit_distance,
+    patch_size,
+)
 from truegrade.evolution.objectives.scorers import GradedReply, repair_task, samples_of
 from truegrade.profiles.coralx import Coralx
 from truegrade.profiles.strict import Strict

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.evolution.contamination import Overlap, OverlapReport
-from truegrade.evolution.events import (
+from truegrade.evolution.dimensions import stable_hash
+from truegrade.evolution.finishing import look_at_final
+from truegrade.evolution.folder import (
     ANCHORS,
     CLOCK,
     EVENTS,
@@ -25,11 +26,9 @@ from truegrade.evolution.events import (
     SearchPlan,
     SelectedGenome,
 )
-from truegrade.evolution.final_look import look_at_final
-from truegrade.evolution.genomes import Evaluated, Genome, Scores
+from truegrade.evolution.genomes import EVERYWHERE, QUERY_VALUE, Evaluated, Genome, Scores, Space
+from truegrade.evolution.roles import Overlap, OverlapReport
 from truegrade.evolution.searchers import open_searcher
-from truegrade.evolution.space import EVERYWHERE, QUERY_VALUE, Space
-from truegrade.evolution.streams import stable_hash
 from truegrade.records import sha256_json
 from truegrade.statistics.mcnemar import mcnemar_p
 from truegrade.statistics.paired import assess_difference

@@ -6,7 +6,7 @@ import pytest
 from evolution_folders import MAIN, build_folder
 
 from support.listening import listening
-from truegrade.evolution.events import SearchPlan
+from truegrade.evolution.folder import SearchPlan
 from truegrade.evolution.reporting.page import write_report
 from truegrade.evolution.reporting.search_material import gather
 

@@ -13,14 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.errors import BadRecord, UserError
-from truegrade.evolution.events import CLOCK, EVENTS, EVOLUTION, FINAL, Event, SearchPlan
+from truegrade.evolution.folder import CLOCK, EVENTS, EVOLUTION, FINAL, Event, SearchPlan
 from truegrade.evolution.reporting.budgets import by_cpu_s, by_evaluations, cached, total_cpu_s
-from truegrade.evolution.reporting.lineage import ancestry, focus, origins
 from truegrade.evolution.reporting.page import render
 from truegrade.evolution.reporting.problems_html import grouped
-from truegrade.evolution.reporting.search_comparison import averaged, best_baseline, contenders
+from truegrade.evolution.reporting.search_html import ancestry, focus, origins
 from truegrade.evolution.reporting.search_material import gather
-from truegrade.evolution.reporting.verdict import verdict
+from truegrade.evolution.reporting.verdict import averaged, best_baseline, contenders, verdict
 
 SCREENED = (SearchPlan(name="screened", args={"searcher": str(Path(__file__).parents[1] / "screening.py")}),)
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from test_evolution_numbers import brute_front, optuna_volume, rows
 
 from truegrade.cli import main
-from truegrade.evolution.events import EVENTS, EVOLUTION, FINAL, SearchPlan
+from truegrade.evolution.folder import EVENTS, EVOLUTION, FINAL, SearchPlan
 from truegrade.evolution.genomes import Genome
 from truegrade.evolution.reporting.page import render, write_report
 from truegrade.evolution.reporting.search_material import gather

@@ -6,12 +6,12 @@ import pytest
 
 from truegrade.datasets.learned import read_learned
 from truegrade.errors import BadRecord, UserError
-from truegrade.evolution.adapters import Workshop
+from truegrade.evolution.evaluation import Workshop
 from truegrade.evolution.genomes import AdapterGenes, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.settings import Training
 from truegrade.evolution.subject import Ask, EmbeddedSubject, open_subject
-from truegrade.evolution.training.base import Lesson, learned_from_lessons
 from truegrade.evolution.training.cache import AdapterCache
+from truegrade.evolution.training.lessons import Lesson, learned_from_lessons
 from truegrade.models.adapters import adapter_sha256
 from truegrade.models.micro.micro_adapters import merge_adapter, read_tensors
 from truegrade.records import Message, Prompt

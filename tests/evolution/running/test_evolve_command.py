@@ -14,8 +14,7 @@ from truegrade.cli import main
 from truegrade.datasets.learned import write_learned
 from truegrade.errors import NotComparable
 from truegrade.evolution.choosing import archive_of
-from truegrade.evolution.events import Evolution, Final
-from truegrade.evolution.folder import EvolutionFolder
+from truegrade.evolution.folder import Evolution, EvolutionFolder, Final
 from truegrade.evolution.searchers import REGISTRY as SEARCHERS
 from truegrade.evolution.settings import parse_settings
 from truegrade.files.json_text import read_json

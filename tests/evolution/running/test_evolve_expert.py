@@ -7,10 +7,9 @@ import time
 import pytest
 
 from truegrade.datasets.learned import FILE, LearnedFrom
-from truegrade.evolution.events import Final
-from truegrade.evolution.reporting.search_comparison import contenders
+from truegrade.evolution.folder import Final
 from truegrade.evolution.reporting.search_material import gather
-from truegrade.evolution.reporting.verdict import verdict
+from truegrade.evolution.reporting.verdict import contenders, verdict
 from truegrade.files.json_text import read_json
 
 pytestmark = pytest.mark.slow

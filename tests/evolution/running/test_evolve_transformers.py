@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from truegrade.datasets.learned import read_learned
-from truegrade.evolution.events import Final
-from truegrade.evolution.folder import EvolutionFolder, read_json
+from truegrade.evolution.folder import EvolutionFolder, Final, read_json
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import CONFIGS, RoleSizes, Search, read_settings
 from truegrade.models.adapters import adapter_sha256

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from truegrade.errors import ModelError, SandboxError, UserError
-from truegrade.evolution.evaluation import Evaluator, Job
-from truegrade.evolution.failures import as_error, in_words
+from truegrade.evolution.evaluation import Evaluator, Job, as_error, in_words
 from truegrade.evolution.genomes import AdapterGenes, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.workers import InThisProcess, Processes, open_map
 

@@ -8,11 +8,10 @@ import pytest
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.choosing import choose
 from truegrade.evolution.evaluation import Result
-from truegrade.evolution.folder import EvolutionFolder
+from truegrade.evolution.folder import EvolutionFolder, Unwatched
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.loop import Loop
 from truegrade.evolution.settings import EvolutionSettings, Objectives, Search
-from truegrade.evolution.watching import Unwatched
 
 PLANS = [
     Search(searcher="nsga2"),

@@ -11,8 +11,8 @@ from truegrade.cli import main
 from truegrade.datasets.learned import FILE as LEARNED
 from truegrade.datasets.learned import write_learned
 from truegrade.errors import UserError
-from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.evaluation import Evaluator, Job
+from truegrade.evolution.roles import Contamination
 from truegrade.evolution.settings import RoleSizes, Search, read_settings
 from truegrade.evolution.workplace import prepare
 

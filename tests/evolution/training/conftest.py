@@ -3,9 +3,8 @@
 import pytest
 
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.micro_roles import MicroSizes, micro_roles
-from truegrade.evolution.training.base import TrainingOrder
-from truegrade.evolution.training.lessons import lessons_of
+from truegrade.evolution.roles import MicroSizes, micro_roles
+from truegrade.evolution.training.lessons import TrainingOrder, lessons_of
 from truegrade.profiles.strict import Strict
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder
 from truegrade.evolution.training.cache import AdapterCache
+from truegrade.evolution.training.lessons import Lesson, Trained, TrainingOrder
 from truegrade.records import Message, Prompt
 
 
 class FileTrainer:
-    """See `truegrade.evolution.training.base.Trainer`; each training leaves one line in a log.
+    """See `truegrade.evolution.training.lessons.Trainer`; each training leaves one line in a log.
 
     Args:
         log: counts the trainings.

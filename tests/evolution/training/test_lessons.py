@@ -4,8 +4,7 @@ import pytest
 
 from truegrade.errors import UserError
 from truegrade.evolution.coralx_split import TRAINING
-from truegrade.evolution.training.coralx_lessons import INSTRUCTIONS, coralx_lessons
-from truegrade.evolution.training.lessons import lessons_of, reply_to
+from truegrade.evolution.training.lessons import INSTRUCTIONS, coralx_lessons, lessons_of, reply_to
 from truegrade.profiles.strict import Strict
 from truegrade.prompts import render
 from truegrade.records import Completion, Message, Prompt

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.cache import AdapterCache
+from truegrade.evolution.training.lessons import Lesson
 from truegrade.evolution.training.peft_examples import batches, encode, learning_rate, steps_of
 from truegrade.models.transformers_local import TransformersOptions, prompt_tokens
 from truegrade.records import Message, Prompt
@@ -69,7 +69,7 @@ def test_the_same_files_in_another_process_with_another_hash_seed(
     (tmp_path / "order.json").write_bytes(msgspec.json.encode(order))
     (tmp_path / "lessons.json").write_bytes(msgspec.json.encode(lessons))
     code = (
-        "import msgspec, sys; from pathlib import Path; from truegrade.evolution.training.base import *;"
+        "import msgspec, sys; from pathlib import Path; from truegrade.evolution.training.lessons import *;"
         "from truegrade.evolution.training.peft_trainer import PeftTrainer, TransformersOptions;"
         "folder = Path(sys.argv[1]); decode = msgspec.json.decode;"
         "order = decode((folder / 'order.json').read_bytes(), type=TrainingOrder);"

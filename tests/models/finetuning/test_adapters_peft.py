@@ -7,8 +7,8 @@ import pytest
 
 from truegrade.datasets.learned import LearnedFrom
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.base import TrainingOrder
-from truegrade.evolution.training.folders import write_adapter
+from truegrade.evolution.training.cache import write_adapter
+from truegrade.evolution.training.lessons import TrainingOrder
 from truegrade.models.micro.finetuning.linear import Dropout
 from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
 from truegrade.models.micro.finetuning.optimiser import AdamW, learning_rate

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from truegrade.evolution.reporting import phrases
-from truegrade.evolution.reporting.lineage import Ancestor, ancestry, focus, origins
+from truegrade.evolution.reporting import verdict as phrases
+from truegrade.evolution.reporting.search_html import Ancestor, ancestry, focus, origins
 from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, Key

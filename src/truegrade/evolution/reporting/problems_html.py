@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.evolution.reporting.lineage import focus
-from truegrade.evolution.reporting.search_comparison import Shares, best_baseline, contenders, differences
+from truegrade.evolution.reporting import verdict as phrases
+from truegrade.evolution.reporting.search_html import focus
 from truegrade.evolution.reporting.search_material import SearchMaterial
+from truegrade.evolution.reporting.verdict import Shares, best_baseline, contenders, differences
+from truegrade.evolution.roles import CONTAINED, Overlap
 from truegrade.report import format as fmt
-from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import folded, section, table
+from truegrade.report.charts.svg import Chart, dash
+from truegrade.report.charts.svg_parallel import ParallelLine, parallel
+from truegrade.report.markup import Child, Markup, el, join
+from truegrade.report.page_parts import figure, folded, section, table
 
 
 class Contestant(msgspec.Struct, frozen=True):
@@ -136,3 +140,131 @@ def _scale() -> Markup:
 
 def _said(rows: Sequence[Contestant]) -> str:
     return ", ".join(row.name for row in rows)
+
+
+# ----------------------- The splits: the role of each problem, and overlap between training and test problems.
+
+
+MAX_NEAR = 100
+"""Near duplicates listed."""
+
+
+def apart_section(material: SearchMaterial) -> Markup:
+    """The section of the page."""
+    report = material.evolution.contamination
+    refused, near = (fmt.count(len(pairs)) if pairs else "none" for pairs in (report.refused, report.near))
+    words = [
+        f"{fmt.plural(report.pairs, 'pair')} of a training and a test problem were compared.",
+        f"Pairs that share a name or a program: {refused}.",
+        f"Near duplicates (at least {100 * CONTAINED:.0f} % of n-grams shared, names normalised): {near}.",
+    ]
+    if report.closest is not None:
+        most = report.closest
+        alike = f"{most.trained} and {most.tested}, Jaccard similarity {most.jaccard:.2f} of their 6-grams"
+        words.append(f"The most similar pair: {alike}.")
+    compared = el("p", " ".join(words), class_="prose")
+    return section(
+        "apart", "Splits", _roles(material), _notes(material), compared, _near(material), _looks(material)
+    )
+
+
+def _roles(material: SearchMaterial) -> Markup:
+    rows: list[list[Child]] = [
+        [join(role, el("small", phrases.ROLES.get(role, ""))), fmt.count(len(problems)), _ids(problems)]
+        for role, problems in material.evolution.roles.items()
+    ]
+    return table("Roles of the problems", ["role", "problems", "which"], rows)
+
+
+def _notes(material: SearchMaterial) -> Child:
+    notes = material.evolution.notes
+    return el("ul", (el("li", note) for note in notes), class_="note") if notes else None
+
+
+def _ids(problems: tuple[str, ...]) -> Child:
+    if not problems:
+        return "none"
+    return folded(f"{problems[0]} …", el("p", ", ".join(problems), class_="note"))
+
+
+def _near(material: SearchMaterial) -> Child:
+    report = material.evolution.contamination
+    pairs = (*report.refused, *report.near)
+    if not pairs:
+        return None
+    more = f" The first {MAX_NEAR} of {fmt.count(len(pairs))}." if len(pairs) > MAX_NEAR else ""
+    caption = f"Pairs that share a name, a program or n-grams.{more}"
+    rows = list(map(_pair, pairs[:MAX_NEAR]))
+    head = ["training", "test", "shared", "share of the test problem", "Jaccard"]
+    return folded(f"{fmt.plural(len(pairs), 'pair')} in detail", table(caption, head, rows))
+
+
+def _pair(pair: Overlap) -> list[Child]:
+    return [pair.trained, pair.tested, pair.kind, fmt.percent(pair.share), f"{pair.jaccard:.2f}"]
+
+
+def _looks(material: SearchMaterial) -> Markup:
+    if not material.looks:
+        return el("p", "The final problems have not been evaluated.", class_="note")
+    listed = ", ".join(f"number {look.number} on {look.created[:10]}" for look in material.looks)
+    return el("p", f"Evaluations of the final problems from this folder: {listed}.", class_="note")
+
+
+# ------------------------------------- Profiles of objectives: what a genome gains in one and pays in another.
+
+
+_COLOURS = {"base": "s5", "identity": "s4", "stub": "s3", "reference": "s2"}
+
+
+def objectives_section(material: SearchMaterial) -> Markup:
+    """The section of the page; empty before the first full evaluation."""
+    chart = profiles_chart(material)
+    if chart is None:
+        return Markup()
+    caption = [
+        el("b", "Objectives side by side."),
+        " Each axis runs from the worst to the best value shown; higher is better. Thin lines are the front.",
+    ]
+    same = f"Omitted, because all genomes are equal: {', '.join(material.constant)}."
+    note = el("p", same, class_="note") if material.constant else None
+    return section("objectives", "Objectives", figure(chart, caption, _table(material)), note)
+
+
+def profiles_chart(material: SearchMaterial) -> Chart | None:
+    """Front, anchors and the selected genome through all objectives that vary."""
+    axes = [name for name in material.evolution.objectives if name not in material.constant]
+    if not material.front or len(axes) < 2:
+        return None
+    background = [
+        ParallelLine(
+            name=event.evaluated.genome.id[:6],
+            values=event.evaluated.scores.objectives,
+            role="background",
+            colour="s0",
+        )
+        for event in material.front
+    ]
+    return parallel([*background, *_named(material)], axes, "Profiles of objectives")
+
+
+def _named(material: SearchMaterial) -> list[ParallelLine]:
+    named = [
+        ParallelLine(
+            name=anchor.name, values=anchor.scores.objectives, colour=_COLOURS[anchor.name], dash=dash(place + 1)
+        )
+        for place, anchor in enumerate(material.anchors)
+    ]
+    followed = focus(material)
+    if followed is None:
+        return named
+    words = "selected" if material.chosen is not None else f"best {material.headline} so far"
+    return [*named, ParallelLine(name=words, values=followed[1].evaluated.scores.objectives, colour="s0")]
+
+
+def _table(material: SearchMaterial) -> Markup:
+    named = _named(material)
+    rows: list[list[Child]] = [
+        [name, *(fmt.quantity(profile.values[name]) for profile in named)]
+        for name in material.evolution.objectives
+    ]
+    return table("Objectives", ["objective", *(profile.name for profile in named)], rows, class_="numeric")

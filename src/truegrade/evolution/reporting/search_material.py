@@ -10,8 +10,8 @@ from typing import TypeVar
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.archive import Archive
-from truegrade.evolution.events import (
+from truegrade.evolution.finishing import FinalLook, looks
+from truegrade.evolution.folder import (
     ANCHORS,
     CLOCK,
     EVENTS,
@@ -25,8 +25,7 @@ from truegrade.evolution.events import (
     SearchPlan,
     SelectedGenome,
 )
-from truegrade.evolution.final_look import FinalLook, looks
-from truegrade.evolution.survival import shortfall
+from truegrade.evolution.search_order import Archive, shortfall
 from truegrade.files.json_text import read_json
 from truegrade.store.journal import read_journal
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from truegrade.evolution.live import described
-from truegrade.evolution.reporting.final_html import COSTS, change, costs, label
-from truegrade.evolution.reporting.search_comparison import contenders
+from truegrade.evolution.reporting.page import COSTS, change, costs, label
 from truegrade.evolution.reporting.search_material import SearchMaterial
-from truegrade.evolution.reporting.verdict import confidence_of, verdict
+from truegrade.evolution.reporting.verdict import confidence_of, contenders, verdict
 from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_markdown
 from truegrade.report.exhibits import Cell, Exhibit

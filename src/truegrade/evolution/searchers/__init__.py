@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from truegrade.errors import UserError
+from truegrade.evolution.genomes import Space
+from truegrade.evolution.search_order import point
 from truegrade.evolution.searchers.base import SearchTask, Strategy
-from truegrade.evolution.searchers.coralx import CoralX
-from truegrade.evolution.searchers.nsga2 import Nsga2
-from truegrade.evolution.searchers.random_search import RandomSearch
-from truegrade.evolution.searchers.recipe import ExpertIteration, Recipe
+from truegrade.evolution.searchers.bred import CoralX, Nsga2
+from truegrade.evolution.searchers.single import ExpertIteration, RandomSearch, Recipe
 from truegrade.evolution.searchers.tpe import Tpe
 from truegrade.evolution.searching import Searcher
-from truegrade.evolution.space import Space
-from truegrade.evolution.survival import point
 from truegrade.registry import Registry, lacking
 
 __all__ = ["REGISTRY", "SearchTask", "Strategy", "check_searcher", "open_searcher"]

@@ -9,11 +9,10 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.evolution.dimensions import stream
 from truegrade.evolution.direct import draw
-from truegrade.evolution.genomes import Evaluated, Fidelity, Genome
-from truegrade.evolution.space import Space
-from truegrade.evolution.streams import stream
-from truegrade.evolution.survival import FULL
+from truegrade.evolution.genomes import Evaluated, Fidelity, Genome, Space
+from truegrade.evolution.search_order import FULL
 
 TRIES = 20
 """Attempts at a genome that was not evaluated yet, in the strategy's own way and then by drawing at random."""

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.dimensions import Choices, Dimension
+from truegrade.evolution.dimensions import Choices, Dimension, stable_hash
 from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Evaluated, Genome
+from truegrade.evolution.search_order import point, shortfall, varying
 from truegrade.evolution.searchers.base import TRIES, SearchTask, Strategy, read_settings, recipe
-from truegrade.evolution.streams import stable_hash
-from truegrade.evolution.survival import point, shortfall, varying
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -11,20 +11,164 @@ An entry gets its name once all its bytes are on the disk. One that is damaged n
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from truegrade import __version__
+from truegrade.datasets.learned import FILE, LearnedFrom, encoded
+from truegrade.datasets.learned import FILE as LEARNED
 from truegrade.errors import BadRecord, UserError
-from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
-from truegrade.evolution.training.cache_entry import ENTRY, CacheEntry, read_entry, read_sound, sync, write_entry
-from truegrade.records import sha256_json
+from truegrade.evolution.training.lessons import Lesson, Trained, Trainer, TrainingOrder
+from truegrade.files.json_text import UNREADABLE
+from truegrade.models.adapters import CONFIG, WEIGHTS
+from truegrade.models.micro.micro_adapters import encode_tensors
+from truegrade.records import SCHEMA_VERSION, sha256_json
 from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import now, write_atomically
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# -------------------------- One kept adapter: its manifest, and whether its files are those that were written.
+
+
+ENTRY = "entry.json"
+
+
+class KeptFile(msgspec.Struct, frozen=True):
+    """A file as it was written."""
+
+    sha256: str
+    bytes: int
+
+
+class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """``entry.json``."""
+
+    key: str
+    facts: dict[str, Any]
+    """What the key is the hash of."""
+    trained: Trained
+    problems: tuple[str, ...]
+    """Ids of what it learned from: what it must never be tested on."""
+    files: dict[str, KeptFile]
+    """By path inside the entry, every file but this one."""
+    created: str
+    """UTC, ISO 8601."""
+    schema: int = SCHEMA_VERSION
+
+    @property
+    def sha256(self) -> str:
+        """Of the files but the record of its training: the adapter's identity, wherever it was trained."""
+        return sha256_json({name: file.sha256 for name, file in self.files.items() if name != LEARNED})
+
+    @property
+    def bytes(self) -> int:
+        """Of all files but the manifest."""
+        return sum(file.bytes for file in self.files.values())
+
+
+def write_entry(
+    folder: Path, key: str, facts: dict[str, Any], trained: Trained, problems: list[str]
+) -> CacheEntry:
+    """Complete what a trainer wrote by a manifest, and force all of it to the disk.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    entry = CacheEntry(
+        key=key,
+        facts=facts,
+        trained=msgspec.structs.replace(trained, folder=Path(key)),
+        problems=tuple(problems),
+        files=_files(folder),
+        created=now(),
+    )
+    content = msgspec.json.format(msgspec.json.encode(entry, enc_hook=str), indent=2) + b"\n"
+    write_atomically(folder / ENTRY, content)
+    _sync_all(folder)
+    return entry
+
+
+def read_sound(folder: Path, key: str) -> CacheEntry:
+    """The manifest of an entry of which every byte is as it was written.
+
+    Raises:
+        BadRecord: one is not, or the entry is another's.
+    """
+    entry = read_entry(folder, verify=True)
+    if entry.key != key:
+        raise BadRecord(folder / ENTRY, f"it is the entry of {entry.key[:16]}", field="key")
+    return entry
+
+
+def read_entry(folder: Path, *, verify: bool) -> CacheEntry:
+    """The manifest of an entry.
+
+    Args:
+        folder: of the entry.
+        verify: read every file and compare.
+
+    Raises:
+        BadRecord: it is missing or torn, or a file is not the one that was written.
+    """
+    path = folder / ENTRY
+    try:
+        entry = msgspec.json.decode(path.read_bytes(), type=CacheEntry, dec_hook=lambda kind, value: kind(value))
+    except OSError as error:
+        raise BadRecord(path, f"cannot be read: {error.strerror or error}") from None
+    except UNREADABLE as error:
+        raise BadRecord(path, f"not the manifest of an adapter: {error}") from None
+    if verify:
+        _verify(folder, entry)
+    return entry
+
+
+def _verify(folder: Path, entry: CacheEntry) -> None:
+    found = _files(folder)
+    for name in sorted(entry.files.keys() | found.keys()):
+        if name not in found:
+            raise BadRecord(folder / name, "missing")
+        if name not in entry.files:
+            raise BadRecord(folder / name, "not there when the adapter was kept")
+        if found[name] != entry.files[name]:
+            raise BadRecord(folder / name, "not the bytes that were kept")
+
+
+def _files(folder: Path) -> dict[str, KeptFile]:
+    """Every file but the manifest, by its path in the folder."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / ENTRY)
+    return {str(path.relative_to(folder)): _kept(path) for path in paths}
+
+
+def _kept(path: Path) -> KeptFile:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return KeptFile(digest, path.stat().st_size)
+
+
+def _sync_all(folder: Path) -> None:
+    for path in (*folder.rglob("*"), folder):
+        sync(path)
+
+
+def sync(path: Path) -> None:
+    """Force a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
 
 _PARTIAL, _LOCKS = ".partial", ".locks"
 
@@ -188,4 +332,69 @@ def adapter_facts(trainer: Trainer, order: TrainingOrder, lessons: Sequence[Less
         "lessons_sha256": sha256_json(list(lessons)),
         "order": settings,
         "versions": {**trainer.versions, "truegrade": __version__},
+    }
+
+
+# --------------------------------------- An adapter's folder, written so that it is there whole or not at all.
+
+
+def write_adapter(
+    folder: Path,
+    order: TrainingOrder,
+    tensors: Mapping[str, NDArray[Any]],
+    metadata: Mapping[str, str],
+    learned: LearnedFrom,
+) -> None:
+    """Write an adapter as PEFT does, beside its place, and rename it there.
+
+    Args:
+        folder: empty or absent.
+        order: what the adapter was trained to.
+        tensors: its weights under PEFT's names; stored as float32.
+        metadata: texts stored beside them.
+        learned: what it was trained on.
+
+    Raises:
+        UserError: the folder holds something, or cannot be written.
+    """
+    files = {
+        CONFIG: msgspec.json.format(msgspec.json.encode(peft_config(order)), indent=2),
+        WEIGHTS: encode_tensors(tensors, metadata),
+        FILE: encoded(learned),
+    }
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            partial.chmod(0o755)  # mkdtemp's own is for one user only
+            for name, content in files.items():
+                (partial / name).write_bytes(content)
+                sync(partial / name)
+            sync(partial)
+            partial.rename(folder)  # over an empty folder too, never over a full one
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        sync(folder.parent)
+    except OSError as error:
+        raise UserError(f"adapter folder {folder}: {error.strerror}; name one that is empty or absent") from error
+
+
+def peft_config(order: TrainingOrder) -> dict[str, Any]:
+    """``adapter_config.json`` (huggingface/peft@v0.21.2 ``tuners/lora/config.py``)."""
+    genes = order.adapter
+    return {
+        "base_model_name_or_path": None,  # PEFT would look for any other name on the Hub
+        "bias": "none",
+        "fan_in_fan_out": False,
+        "inference_mode": True,
+        "init_lora_weights": True,
+        "lora_alpha": int(genes.alpha) if genes.alpha == int(genes.alpha) else genes.alpha,
+        "lora_dropout": genes.dropout,
+        "peft_type": "LORA",
+        "r": genes.rank,
+        "target_modules": sorted(set(genes.modules)),
+        "task_type": "CAUSAL_LM",
+        "use_dora": genes.kind == "dora",
+        "use_rslora": False,
     }

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from truegrade import __version__
 from truegrade.errors import UserError
-from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder, learned_from_lessons
-from truegrade.evolution.training.folders import write_adapter
+from truegrade.evolution.training.cache import write_adapter
+from truegrade.evolution.training.lessons import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.models.embedded import embedded_folder
 from truegrade.models.micro.finetuning.fitting import Fitting, fit
 from truegrade.models.micro.finetuning.network import Network, TrainingExample
@@ -75,7 +75,7 @@ class EmbeddedTrainer:
         folder: Path,
         on_epoch: Callable[[int, float], None] | None = None,
     ) -> Trained:
-        """See `truegrade.evolution.training.base.Trainer`.
+        """See `truegrade.evolution.training.lessons.Trainer`.
 
         Raises:
             UserError: the order is for another base, a gene is out of range, the lessons teach nothing, or the

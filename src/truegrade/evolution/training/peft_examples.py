@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from truegrade.errors import UserError
-from truegrade.evolution.training.base import Lesson, TrainingOrder
+from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.models.transformers_local import prompt_text, text_tokens
 
 _WINDOW = 8

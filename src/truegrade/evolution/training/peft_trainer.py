@@ -7,22 +7,252 @@ does not promise it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.genomes import AdapterGenes
-from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.evolution.training.cache import adapter_key
-from truegrade.evolution.training.model_hash import model_sha256
-from truegrade.evolution.training.peft_examples import encode, usable
-from truegrade.evolution.training.peft_files import write_adapter
-from truegrade.evolution.training.peft_learning import OnEpoch, learn
+from truegrade.evolution.training.lessons import Lesson, Trained, TrainingOrder, learned_from_lessons
+from truegrade.evolution.training.peft_examples import (
+    TokenizedLesson,
+    batches,
+    encode,
+    learning_rate,
+    steps_of,
+    usable,
+)
 from truegrade.models.transformers_local import TransformersOptions, load
+from truegrade.records import sha256_json
+from truegrade.store.manifest import write_atomically
+
+# ------ The identity of a transformers model that is loaded: weights as they are computed with, and tokenizer.
+
+
+def model_sha256(model: Any, tokenizer: Any) -> str:
+    """Hash of every tensor (name, type, shape, bytes) and of everything that turns text into tokens.
+
+    Not of files: one model lies on disks in many ways, and a type that is asked for changes what is computed.
+    """
+    import torch
+
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(sha256_json([name, str(tensor.dtype), list(tensor.shape)]).encode())
+        flat = tensor.detach().cpu().contiguous().reshape(-1)
+        digest.update(memoryview(flat.view(torch.uint8).numpy()))
+    return sha256_json([digest.hexdigest(), _tokenizer_facts(tokenizer)])
+
+
+def _tokenizer_facts(tokenizer: Any) -> list[object]:
+    """Its whole description where it has one, else its vocabulary; and how conversations become text."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    described = backend.to_str() if backend is not None else sorted(tokenizer.get_vocab().items())
+    return [type(tokenizer).__name__, described, tokenizer.chat_template or "", tokenizer.eos_token_id]
+
+
+# ---- What the trainer of transformers models writes: an adapter in PEFT's format, and how far a training got.
+
+
+def write_adapter(folder: Path, adapted: Any, base: str, learned: LearnedFrom) -> int:
+    """Write an adapter as PEFT reads it, the same bytes for the same weights; return the number of parameters.
+
+    PEFT's own writer keeps target modules in a set, whose order differs from process to process.
+
+    Args:
+        folder: created; its files are replaced.
+        adapted: a PeftModel.
+        base: name of the model that it is for, by which PEFT loads it: ``ORG/NAME``, or a folder.
+        learned: what it was trained on.
+    """
+    import torch
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {
+        name: tensor.detach().to("cpu", torch.float32).contiguous()
+        for name, tensor in get_peft_model_state_dict(adapted, save_embedding_layers=False).items()
+    }
+    config = {name: _plain(value) for name, value in adapted.peft_config["default"].to_dict().items()}
+    config |= {"base_model_name_or_path": base, "inference_mode": True}
+    content = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+    write_atomically(folder / FILE, encoded(learned))
+    save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    write_atomically(folder / "adapter_config.json", f"{content}\n".encode())
+    return sum(tensor.numel() for tensor in weights.values())
+
+
+def save_progress(path: Path, progress: dict[str, Any]) -> None:
+    """Keep how far a training got, in one step: a kill leaves the last epoch's or this one's."""
+    import torch
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("wb") as file:
+        torch.save(progress, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def read_progress(path: Path) -> dict[str, Any] | None:
+    """How far the training got; None where it has not begun or its file is damaged, so that it begins anew."""
+    import pickle
+
+    import torch
+
+    if not path.is_file():
+        return None
+    try:
+        found: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, OSError, pickle.UnpicklingError):
+        return None
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# The learning itself: epochs of AdamW on an adapter's parameters, as transformers' Trainer has it by default.
+
+
+BETAS, EPSILON, WEIGHT_DECAY, MOST_NORM = (0.9, 0.999), 1e-8, 0.0, 1.0
+"""AdamW's, and the largest norm of a gradient: the defaults of transformers' TrainingArguments."""
+_IGNORED = -100
+"""Label of a token that is not learned, as torch's cross entropy has it."""
+_SEED_CHARS = 15
+"""Hexadecimal digits of a seed: below torch's limit of 64 bits."""
+OnEpoch = Callable[[int, float], None]
+"""Told the epoch, from 0, and its mean loss."""
+
+
+def learn(
+    adapted: Any,
+    order: TrainingOrder,
+    examples: Sequence[TokenizedLesson],
+    rows: int,
+    progress: Path | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> tuple[list[float], float]:
+    """Train all epochs, or those that are left.
+
+    Args:
+        adapted: a PeftModel in training mode; only what wants gradients is changed.
+        order: epochs, learning rate, batch size, seed.
+        examples: what is learned.
+        rows: how many of them are in memory at once.
+        progress: file that keeps how far it got after each epoch; None for none.
+        on_epoch: told of every epoch.
+
+    Returns:
+        Mean loss per learned token of each epoch, and CPU seconds, those before a kill included.
+
+    Raises:
+        UserError: the loss is no number any more.
+    """
+    import torch
+
+    parameters = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(parameters, betas=BETAS, eps=EPSILON, weight_decay=WEIGHT_DECAY)
+    losses, spent_s = _resume(progress, parameters, optimiser)
+    epochs, lengths = order.training.epochs, [len(example.tokens) for example in examples]
+    steps = steps_of(len(examples), order.batch_size, epochs)
+    for epoch in range(len(losses), epochs):
+        began_s = time.process_time()
+        torch.manual_seed(int(sha256_json([order.seed, "epoch", epoch])[:_SEED_CHARS], 16))
+        total = 0.0
+        for number, batch in enumerate(batches(lengths, order.batch_size, order.seed, epoch)):
+            step = epoch * (steps // epochs) + number
+            optimiser.param_groups[0]["lr"] = learning_rate(step, steps, order.training.learning_rate)
+            total += _accumulate(adapted, [examples[place] for place in batch], rows)
+            torch.nn.utils.clip_grad_norm_(parameters, MOST_NORM)
+            optimiser.step()
+            optimiser.zero_grad()
+        losses.append(total / sum(example.learned for example in examples))
+        spent_s += time.process_time() - began_s
+        _check_finite(losses[-1], epoch, order)
+        if progress is not None:
+            _keep(progress, parameters, optimiser, losses, spent_s)
+        if on_epoch is not None:
+            on_epoch(epoch, losses[-1])
+    return losses, spent_s
+
+
+def _accumulate(adapted: Any, batch: Sequence[TokenizedLesson], rows: int) -> float:
+    """Gradients of the mean loss over the batch's learned tokens; the sum of their losses."""
+    learned, total = sum(example.learned for example in batch), 0.0
+    for start in range(0, len(batch), rows):
+        loss = _loss(adapted, batch[start : start + rows])
+        (loss / learned).backward()
+        total += float(loss.detach())
+    return total
+
+
+def _loss(adapted: Any, rows: Sequence[TokenizedLesson]) -> Any:
+    """Summed cross entropy of the learned tokens; rows are padded on the right."""
+    import torch
+
+    device = next(adapted.parameters()).device
+    longest = max(len(row.tokens) for row in rows)
+    ids = torch.zeros((len(rows), longest), dtype=torch.long)
+    labels = torch.full_like(ids, _IGNORED)
+    mask = torch.zeros_like(ids)
+    for place, row in enumerate(rows):
+        size = len(row.tokens)
+        ids[place, :size] = torch.tensor(row.tokens)
+        mask[place, :size] = 1
+        labels[place, row.learned_from : size] = ids[place, row.learned_from : size]
+    out = adapted(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False)
+    return torch.nn.functional.cross_entropy(
+        out.logits[:, :-1].flatten(0, 1).float(),
+        labels[:, 1:].flatten().to(device),
+        ignore_index=_IGNORED,
+        reduction="sum",
+    )
+
+
+def _check_finite(loss: float, epoch: int, order: TrainingOrder) -> None:
+    if not math.isfinite(loss):
+        raise UserError(
+            f"training diverged in epoch {epoch + 1}: the loss is {loss};"
+            f" lower the learning rate ({order.training.learning_rate}) or alpha ({order.adapter.alpha})"
+        )
+
+
+def _resume(progress: Path | None, parameters: Sequence[Any], optimiser: Any) -> tuple[list[float], float]:
+    """Losses of the epochs that are done, and their CPU seconds; puts weights and moments back."""
+    import torch
+
+    found = read_progress(progress) if progress is not None else None
+    if found is None:
+        return [], 0.0
+    with torch.no_grad():
+        for parameter, kept in zip(parameters, found["weights"], strict=True):
+            parameter.copy_(kept)
+    optimiser.load_state_dict(found["optimiser"])
+    return list(found["losses"]), float(found["cpu_s"])
+
+
+def _keep(progress: Path, parameters: Sequence[Any], optimiser: Any, losses: list[float], cpu_s: float) -> None:
+    weights = [parameter.detach().cpu() for parameter in parameters]
+    state = {"weights": weights, "optimiser": optimiser.state_dict(), "losses": losses, "cpu_s": cpu_s}
+    save_progress(progress, state)
 
 
 class PeftSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +265,7 @@ class PeftSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PeftTrainer:
-    """See `truegrade.evolution.training.base.Trainer`.
+    """See `truegrade.evolution.training.lessons.Trainer`.
 
     Args:
         name: ``ORG/NAME`` on the Hub, or a folder.
@@ -96,7 +326,7 @@ class PeftTrainer:
         folder: Path,
         on_epoch: OnEpoch | None = None,
     ) -> Trained:
-        """See `truegrade.evolution.training.base.Trainer`; a killed training goes on if checkpoints are kept."""
+        """See `truegrade.evolution.training.lessons.Trainer`; a killed one goes on if checkpoints are kept."""
         self._check(order)
         end = self._end_token()
         encoded = [encode(lesson, order, self._tokenizer, end) for lesson in lessons]

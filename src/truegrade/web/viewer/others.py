@@ -78,7 +78,7 @@ class _Final(msgspec.Struct, frozen=True):
 
 
 def evolution_line(folder: Folder) -> EvolutionLine:
-    """Read an evolution's line (formats: `truegrade.evolution.events`); one that cannot be read says why."""
+    """Read an evolution's line (formats: `truegrade.evolution.folder`); one that cannot be read says why."""
     changed = iso(folder.newest_ns(".json", ".jsonl"))
     try:
         known = msgspec.json.decode((folder.path / "evolution.json").read_bytes(), type=_Evolution)

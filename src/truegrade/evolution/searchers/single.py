@@ -1,4 +1,4 @@
-"""``recipe`` and ``expert-iteration``: one genome that is given, and no search."""
+"""``random``: random genomes without repetition; the baseline of every strategy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,36 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.evolution.genomes import AdapterGenes, DataGenes, Genome, SamplingGenes, TrainingGenes
+from truegrade.evolution.direct import draw
+from truegrade.evolution.genomes import (
+    EVERYWHERE,
+    AdapterGenes,
+    DataGenes,
+    Genome,
+    SamplingGenes,
+    Space,
+    TrainingGenes,
+)
 from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings
-from truegrade.evolution.space import EVERYWHERE, Space
+
+
+class RandomSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """None."""
+
+
+class RandomSearch(Strategy):
+    """Bergstra & Bengio 2012, JMLR 13:281."""
+
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
+        read_settings("random", args, RandomSettings)
+        super().__init__("random", task)
+
+    def ask(self, generation: int, size: int) -> Sequence[Genome]:
+        """New ones; fewer where the space is all but used up."""
+        return self.fresh(generation, size, lambda _, rng: draw(self.task.space, rng))
+
+
+# ------------------------------- ``recipe`` and ``expert-iteration``: one genome that is given, and no search.
 
 
 class RecipeSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""New repair problems out of solved ones: one token of a correct program is changed, and its tests then fail."""
+"""A repair problem of any kind: a name, the buggy program and the correct one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,56 @@ import msgspec
 from truegrade.builders.mutation.mutant_sources import NotAProgram, normalised
 from truegrade.builders.mutation.mutants import Mutant, mutants_of
 from truegrade.builders.mutation.mutation_options import MutationOptions
-from truegrade.datasets.identity import notes_of, program_identity
+from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError
-from truegrade.evolution.repair_problems import Repair, repair_of
-from truegrade.evolution.tokens import is_one_token
+from truegrade.evolution.dimensions import is_one_token
 from truegrade.grading.executor import Executor
 from truegrade.profiles.base import Profile
 from truegrade.records import Answer, Problem, Reason, sha256_json
+
+
+class Repair(msgspec.Struct, frozen=True, kw_only=True):
+    """What training and the checks against contamination need of a problem."""
+
+    problem: str
+    """Its id."""
+    name: str
+    """The function's: what CORAL-X calls the problem."""
+    buggy: str
+    """As the benchmark stores it."""
+    reference: str
+    """As the benchmark stores it, notes and alternative solutions included."""
+
+    @property
+    def solution(self) -> str:
+        """The reference without the strings that stand between its statements."""
+        return without_notes(self.reference)
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """Identities of both programs, whatever their names and layout."""
+        return frozenset({program_identity(self.buggy), program_identity(self.reference)})
+
+
+def repair_of(problem: Problem) -> Repair:
+    """The repair that a problem asks for.
+
+    Raises:
+        UserError: it asks for something else.
+    """
+    task = problem.task
+    name, buggy, reference = (getattr(task, field, "") for field in ("entry_point", "buggy", "reference"))
+    if not (name and buggy and reference):
+        raise UserError(
+            f"problem {problem.id} holds no program to repair, so nothing can be learned from it;"
+            " train on a benchmark of repairs: quixbugs or micro-repair"
+        )
+    return Repair(problem=problem.id, name=name, buggy=buggy, reference=reference)
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# New repair problems out of solved ones: one token of a correct program is changed, and its tests then fail.
+
 
 _DECIDED = frozenset({Reason.WRONG_ANSWER, Reason.RUNTIME_ERROR})
 """Failures that no clock and no memory decides, so that every machine draws the same mutants."""
