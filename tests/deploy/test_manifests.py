@@ -12,7 +12,7 @@ import yaml
 
 from support.docker_defaults import seccomp
 from truegrade.cli import main
-from truegrade.web.service.grading_routes import ROUTES
+from truegrade.web.service.grading_application import ROUTES
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -185,7 +185,7 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
     """Grade and run programs over HTTP, in the sandbox (docs/service.md). SIGTERM or Ctrl-C drains it."""
     from truegrade.sandbox.cores import usable_cores
     from truegrade.web.service.grading_server import new_token, serve_until_stopped
-    from truegrade.web.service.service_settings import MIB, ServiceSettings
+    from truegrade.web.service.grading_service import MIB, ServiceSettings
 
     if no_token and token:
         raise click.UsageError("--token and --no-token exclude each other.")

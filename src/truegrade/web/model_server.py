@@ -25,9 +25,8 @@ from truegrade.errors import UserError
 from truegrade.models.local import Engine, Generated
 from truegrade.web.addresses import listen
 from truegrade.web.application import application, json_response, route
-from truegrade.web.bodies import BodyRoom, read_body
+from truegrade.web.bodies import Asked, BodyRoom, ChatBody, TextBody, read_body
 from truegrade.web.http_refusals import Refusal
-from truegrade.web.openai_bodies import Asked, ChatBody, TextBody
 from truegrade.web.port import IDLE_S, HttpServer
 
 B = TypeVar("B", ChatBody, TextBody)

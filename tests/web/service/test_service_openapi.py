@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from truegrade.web.bodies import decode
 from truegrade.web.http_refusals import Refusal
-from truegrade.web.service.grading_routes import ROUTES
+from truegrade.web.service.grading_application import ROUTES
 from truegrade.web.service.messages import GradeRequest
 
 

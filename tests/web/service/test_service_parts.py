@@ -10,10 +10,9 @@ from truegrade.errors import SandboxError, UserError
 from truegrade.sandbox import Limits
 from truegrade.web.addresses import is_loopback
 from truegrade.web.http_refusals import Refusal
-from truegrade.web.service.executors import Executors
-from truegrade.web.service.service_settings import ServiceSettings
-from truegrade.web.service.steady import ATTEMPTS, doubtful, steadily
-from truegrade.web.service.workload import Workload
+from truegrade.web.service.catalogue import Executors
+from truegrade.web.service.grading_service import ServiceSettings
+from truegrade.web.service.workload import ATTEMPTS, Workload, doubtful, steadily
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.web.service.service_settings import ServiceSettings
+from truegrade.web.service.grading_service import ServiceSettings
 
 LEAVES = "```python\nimport os\n\n\ndef double(x):\n    os._exit(0)\n```"
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```"

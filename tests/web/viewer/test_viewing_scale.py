@@ -7,9 +7,9 @@ import pytest
 from report_runs import House, build_run
 from viewing_runs import whole
 
-from truegrade.web.viewer import browsing, listing, run_catalogue
-from truegrade.web.viewer.run_catalogue import FRESH_FOR_S, RunCatalogue
-from truegrade.web.viewer.run_folders import look
+from truegrade.web.viewer import listing, run_catalogue
+from truegrade.web.viewer import sample_table as browsing
+from truegrade.web.viewer.run_catalogue import FRESH_FOR_S, RunCatalogue, look
 from truegrade.web.viewer.sample_table import Tables
 
 RUNS, TASKS = 1000, 2000

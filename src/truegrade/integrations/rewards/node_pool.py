@@ -141,8 +141,7 @@ class _Owned:
 def _serving(path: Path, workers: int | None) -> tuple[Service, GradingServer]:
     from truegrade.web.addresses import BACKLOG
     from truegrade.web.service.grading_server import GradingServer, require_metrics
-    from truegrade.web.service.grading_service import Service
-    from truegrade.web.service.service_settings import ServiceSettings
+    from truegrade.web.service.grading_service import Service, ServiceSettings
 
     require_metrics()
     service = Service(

@@ -9,10 +9,10 @@ from truegrade.errors import SandboxError
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Outcome
 from truegrade.web.http_refusals import stopping, unprocessable
-from truegrade.web.service.executors import Executors
+from truegrade.web.service.catalogue import Executors
+from truegrade.web.service.grading_service import ServiceSettings
 from truegrade.web.service.messages import ExecuteRequest, ExecuteResponse
-from truegrade.web.service.service_settings import ServiceSettings
-from truegrade.web.service.steady import doubtful, steadily, unknown
+from truegrade.web.service.workload import doubtful, steadily, unknown
 
 DEFAULT_S = 10.0
 OWN_NAMES: Mapping[str, str] = MappingProxyType({})

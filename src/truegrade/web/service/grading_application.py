@@ -15,18 +15,187 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from truegrade.web.addresses import check_host
-from truegrade.web.application import JSON, application, as_response, route
+from truegrade.web.application import JSON, application, as_response, json_response, route
 from truegrade.web.bodies import decode, read_body
 from truegrade.web.endpoint import OWN, Client, Endpoint
 from truegrade.web.http_refusals import Refusal, ask_again, stopping
-from truegrade.web.service.grading_routes import ROUTES
+from truegrade.web.service import messages, open_instruct, openrlhf, sandboxfusion
+from truegrade.web.service.docs_page import page
+from truegrade.web.service.execution import check_limits, default_s, execute
 from truegrade.web.service.grading_service import Service
 from truegrade.web.service.metrics import Metrics
+from truegrade.web.service.openapi import document
 from truegrade.web.service.sandboxfusion import NOT_SPOKEN
+from truegrade.web.service.workload import JobOrigin
+
+# ------------ The table of endpoints: path, what it takes, what it gives, and the few lines that connect them.
+
+
+async def _grade(service: Service, request: messages.GradeRequest) -> messages.GradeResponse:
+    verdicts = await service.workload.run(service.grader.jobs(request), JobOrigin("/v1/grade"))
+    for verdict in verdicts:
+        service.metrics.judged("grade", verdict.reason)
+    return messages.GradeResponse(verdicts=verdicts)
+
+
+async def _reward(service: Service, request: messages.RewardRequest) -> messages.RewardResponse:
+    rewarded = await service.workload.run(service.grader.reward_jobs(request), JobOrigin("/v1/reward"))
+    for each in rewarded if not request.attempts else ():
+        service.metrics.judged("reward", each.verdict.reason)
+    return messages.RewardResponse(
+        rewards=[each.value for each in rewarded],
+        reasons=[each.verdict.reason for each in rewarded],
+        pass_rates=[each.pass_rate for each in rewarded],
+        marks=[each.verdict.marks for each in rewarded],
+        details=[each.verdict.detail for each in rewarded],
+    )
+
+
+async def _execute(service: Service, request: messages.ExecuteRequest) -> messages.ExecuteResponse:
+    check_limits(request, service.settings)
+    job = partial(execute, request, service.executors, service.settings)
+    (ended,) = await service.workload.run([job], JobOrigin("/v1/execute"))
+    service.metrics.judged("execute", ended.status)
+    return ended
+
+
+async def _run_code(service: Service, request: sandboxfusion.RunCodeRequest) -> sandboxfusion.RunCodeResponse:
+    asked = sandboxfusion.to_execute(request, default_s(service.settings))
+    check_limits(asked, service.settings, sandboxfusion.LIMIT_NAMES)
+    job = partial(execute, asked, service.executors, service.settings, asked.wall_s)
+    hold_s = sandboxfusion.hold_s(request, default_s(service.settings))
+    (ended,) = await service.workload.run_within([job], hold_s, JobOrigin("/run_code", "verl"))
+    service.metrics.judged("execute", ended.status)
+    return sandboxfusion.run_code_response(ended)
+
+
+async def _submit(service: Service, request: sandboxfusion.SubmitRequest) -> sandboxfusion.EvalResult:
+    name = sandboxfusion.DATASETS.get(request.dataset, request.dataset)
+    problem = sandboxfusion.find_problem(request, service.catalogue.problems(name, "dataset"))
+    rules = request.config.extra.profile or service.settings.profiles[0]
+    profile = service.catalogue.profile(rules, "config.extra.profile")
+    service.catalogue.check_covered(profile, problem, "config.extra.profile")
+    job = service.grader.job(problem, sandboxfusion.to_submission(request, problem), profile)
+    asked = JobOrigin("/submit", "verl")
+    (verdict,) = await service.workload.run_within([job], sandboxfusion.SUBMIT_HOLD_S, asked)
+    service.metrics.judged("submit", verdict.reason)
+    return sandboxfusion.eval_result(request, problem, verdict)
+
+
+async def _test_program(
+    read: Callable[[open_instruct.ProgramTests], list[open_instruct.Grade]],
+    route: str,
+    service: Service,
+    request: open_instruct.ProgramTests,
+) -> open_instruct.ProgramResults:
+    service.catalogue.within(request.max_execution_time, "max_execution_time")
+    trial = open_instruct.ProgramTrial(read(request), service.executors)
+    asked = JobOrigin(route, "oi")
+    judgements = await service.workload.run_within(trial.jobs, open_instruct.hold_s(request), asked)
+    for judgement in judgements:
+        if judgement is not None:
+            service.metrics.judged("test_program", judgement.reason)
+    results = trial.results(judgements)
+    if service.watch.wants(request.program, paid=all(results.results)):
+        submission = messages.Submission(text=request.program, form="program")
+        service.watch.look(open_instruct.as_problem(request), submission, "strict")
+    return results
+
+
+async def _openrlhf(service: Service, request: openrlhf.OpenRLHFRequest) -> openrlhf.OpenRLHFResponse:
+    profile = service.catalogue.profile(service.settings.profiles[0], "profile")
+    jobs = []
+    for number, (sent, submission) in enumerate(openrlhf.asked(request)):
+        problem = service.catalogue.inline(sent, f"labels[{number}]")
+        service.catalogue.check_covered(profile, problem, f"labels[{number}]")
+        jobs.append(service.grader.reward_job(problem, submission, profile))
+    asked = JobOrigin("/openrlhf", "openrlhf")
+    verdicts = await service.workload.run_within(jobs, openrlhf.HOLD_S, asked)
+    for verdict in verdicts:
+        service.metrics.judged("openrlhf", verdict.reason)
+    return openrlhf.response(verdicts)
+
+
+async def _profiles(service: Service, _: None) -> messages.Profiles:
+    return messages.Profiles(profiles=service.catalogue.all_profiles(), default=list(service.settings.profiles))
+
+
+async def _benchmarks(service: Service, _: None) -> messages.Benchmarks:
+    return messages.Benchmarks(
+        benchmarks=[
+            messages.BenchmarkInfo(name=name, problems=len(it.problems), dataset_sha256=it.dataset_sha256)
+            for name, it in service.catalogue.benchmarks.items()
+        ]
+    )
+
+
+async def _alive(service: Service, _: None) -> messages.Health:
+    return service.health
+
+
+async def _ready(service: Service, _: None) -> Response:
+    status = HTTPStatus.SERVICE_UNAVAILABLE if service.stopping else HTTPStatus.OK
+    return json_response(service.health, status)
+
+
+async def _ping(_: Service, __: None) -> Response:
+    return Response(b'"pong"', media_type=JSON)
+
+
+async def _metrics(service: Service, _: None) -> Response:
+    return Response(service.metrics.text(), media_type=service.metrics.content_type)
+
+
+async def _openapi(_: Service, __: None) -> Response:
+    return json_response(document(ROUTES))
+
+
+async def _page(service: Service, _: None) -> Response:
+    return HTMLResponse(page(ROUTES, service.health))
+
+
+ROUTES: tuple[Endpoint, ...] = (
+    Endpoint(method="POST", path="/v1/grade", summary="Grade completions under one or more profiles.",
+             handle=_grade, takes=messages.GradeRequest, gives=messages.GradeResponse),
+    Endpoint(method="POST", path="/v1/reward", summary="The same as numbers, for reinforcement learning.",
+             handle=_reward, takes=messages.RewardRequest, gives=messages.RewardResponse),
+    Endpoint(method="POST", path="/v1/execute", summary="Run a Python program in the sandbox.", handle=_execute,
+             takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
+    Endpoint(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
+             handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse,
+             client="verl"),
+    Endpoint(method="POST", path="/submit", summary="Grade one completion; SandboxFusion's shape.", handle=_submit,
+             takes=sandboxfusion.SubmitRequest, gives=sandboxfusion.EvalResult, client="verl"),
+    *(Endpoint(method="POST", path=path, summary=f"{summary}; open-instruct's shape.", client="oi",
+               handle=partial(_test_program, read, path), takes=open_instruct.ProgramTests,
+               gives=open_instruct.ProgramResults)
+      for path, read, summary in (
+          ("/test_program", open_instruct.assertions, "Run asserts against a program"),
+          ("/test_program_stdio", open_instruct.scripts, "Run a program on inputs"))),
+    Endpoint(method="POST", path="/openrlhf", summary="Rewards; the shape of OpenRLHF's remote reward.",
+             handle=_openrlhf, takes=openrlhf.OpenRLHFRequest, gives=openrlhf.OpenRLHFResponse, client="openrlhf"),
+    Endpoint(path="/v1/ping", summary="Whether the service lives; SandboxFusion's shape.", handle=_ping,
+             text=JSON, public=True),
+    Endpoint(path="/v1/profiles", summary="The profiles there are.", handle=_profiles,
+             gives=messages.Profiles),
+    Endpoint(path="/v1/benchmarks", summary="The benchmarks that are loaded.", handle=_benchmarks,
+             gives=messages.Benchmarks),
+    Endpoint(path="/metrics", summary="Counters in Prometheus' text format.", handle=_metrics,
+             text="text/plain"),
+    Endpoint(path="/healthz", summary="Whether the service lives.", handle=_alive,
+             gives=messages.Health, public=True),
+    Endpoint(path="/readyz", summary="Whether it takes work; 503 once it is stopping.", handle=_ready,
+             gives=messages.Health, public=True),
+    Endpoint(path="/openapi.json", summary="This interface as OpenAPI 3.1.", handle=_openapi, text=JSON,
+             public=True),
+    Endpoint(path="/docs", summary="This interface for people.", handle=_page, text="text/html",
+             public=True),
+)  # fmt: skip
+
 
 R = TypeVar("R")
 

@@ -14,8 +14,7 @@ from truegrade.errors import UserError
 from truegrade.web.addresses import listen, listening_at
 from truegrade.web.port import HttpServer
 from truegrade.web.service.grading_application import grading_application
-from truegrade.web.service.grading_service import Service
-from truegrade.web.service.service_settings import ServiceSettings
+from truegrade.web.service.grading_service import Service, ServiceSettings
 
 TOKEN_BYTES = 24
 OPEN_FILES = 65_536

@@ -18,10 +18,9 @@ from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
 from truegrade.web.http_refusals import stopping, unprocessable
-from truegrade.web.service.catalogue import NameCatalogue
-from truegrade.web.service.executors import Executors
+from truegrade.web.service.catalogue import Executors, NameCatalogue
 from truegrade.web.service.messages import GradeRequest, RewardRequest, Submission
-from truegrade.web.service.steady import doubtful, steadily, unknown
+from truegrade.web.service.workload import doubtful, steadily, unknown
 
 Job = Callable[[], Verdict]
 

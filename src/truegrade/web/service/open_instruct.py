@@ -28,9 +28,9 @@ from truegrade.grading.programs import assemble
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason
 from truegrade.web.http_refusals import Refusal, stopping, unprocessable
-from truegrade.web.service.executors import Executors
+from truegrade.web.service.catalogue import Executors
 from truegrade.web.service.messages import Seconds
-from truegrade.web.service.steady import doubtful, steadily, unknown
+from truegrade.web.service.workload import doubtful, steadily, unknown
 
 LEAST_HOLD_S, MOST_HOLD_S, HELD_LIMITS = 30.0, 300.0, 10.0
 """The client waits for ten time limits, but at least 30 s and at most 300 s."""

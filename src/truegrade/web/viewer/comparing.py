@@ -11,7 +11,7 @@ from truegrade import api
 from truegrade.errors import UserError
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Run
-from truegrade.web.viewer.run_folders import Folder
+from truegrade.web.viewer.run_catalogue import Folder
 
 NAMED_TASKS = 500
 """Task ids a list of wins or losses carries; the count beside it is of all."""

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from truegrade.web.viewer.counting import Standing
-from truegrade.web.viewer.lines import Headline, RunLine, State
+from truegrade.web.viewer.run_catalogue import Headline, RunLine, Standing, State
 
 Offset = Annotated[int, msgspec.Meta(ge=0)]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=500)]

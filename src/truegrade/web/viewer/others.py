@@ -10,8 +10,7 @@ import msgspec
 from truegrade.analysis.audit.findings import Audit
 from truegrade.files.json_text import UNREADABLE
 from truegrade.records import Estimate
-from truegrade.web.viewer.lines import iso
-from truegrade.web.viewer.run_folders import Folder
+from truegrade.web.viewer.run_catalogue import Folder, iso
 
 AUDITS = "audits"
 """Folder in which audits may be kept; those beside the runs and a run's ``audit.json`` are found too."""

@@ -2,19 +2,364 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from http import HTTPStatus
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from truegrade.errors import UserError
+from truegrade.files.json_text import UNREADABLE
+from truegrade.pipeline.cautions import Caution
+from truegrade.records import Estimate
+from truegrade.store import Manifest
+from truegrade.store.manifest import read_manifest
 from truegrade.web.http_refusals import Refusal
-from truegrade.web.viewer.counting import Counts
-from truegrade.web.viewer.lines import RunLine, is_running, read_line
-from truegrade.web.viewer.run_folders import Folder, Kind, Stamp, locked_inodes, look, walk
+from truegrade.web.viewer.following import Follower
+
+# ----------------------------------------------------------------------------------------------------------------
+# What lies in a folder of runs, told by names, sizes and times alone; no file is opened, no link is followed.
+
+
+Kind = Literal["run", "evolution"]
+
+MAX_DEPTH = 3
+"""Folders between the root and a run: ``runs/experiment/seed-1/run`` is found."""
+LOCK = ".lock"
+"""Held by the process that writes to a run (`truegrade.store.Run.locked`)."""
+_MARKERS: tuple[tuple[str, Kind], ...] = (("manifest.json", "run"), ("evolution.json", "evolution"))
+
+
+class Stamp(NamedTuple):
+    """What changes when a file does."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Folder(msgspec.Struct, frozen=True, kw_only=True):
+    """A run or an evolution."""
+
+    id: str
+    """Its path below the root; the only name by which a client can ask for it."""
+    path: Path
+    kind: Kind
+    files: Mapping[str, Stamp]
+    """Of its regular files."""
+
+    def newest_ns(self, *suffixes: str) -> int:
+        """When a file with one of these endings last changed; 0 where there is none."""
+        return max((stamp.mtime_ns for name, stamp in self.files.items() if name.endswith(suffixes)), default=0)
+
+    @property
+    def verdict_files(self) -> list[str]:
+        """Names of the journals of verdicts."""
+        return sorted(name for name in self.files if name.startswith("verdicts.") and name.endswith(".jsonl"))
+
+    @property
+    def journals_ns(self) -> int:
+        """When a completion or a verdict was last written."""
+        names = ("completions.jsonl", *self.verdict_files)
+        return max((self.files[name].mtime_ns for name in names if name in self.files), default=0)
+
+
+def walk(root: Path) -> Iterator[Folder]:
+    """Every run and evolution below a folder, or the folder itself; nothing is looked for inside one of them."""
+    yield from _walk(root, root, MAX_DEPTH + 1)
+
+
+def look(root: Path, folder: Path) -> Folder | None:
+    """One folder as it is now; None if it is no run and no evolution, or gone."""
+    files, _ = _scan(folder)
+    for marker, kind in _MARKERS:
+        if marker in files:
+            return Folder(id=_id(root, folder), path=folder, kind=kind, files=files)
+    return None
+
+
+def locked_inodes() -> frozenset[int] | None:
+    """Inodes of the files that a process has locked; None where the system does not tell (``/proc/locks``, Linux).
+
+    Asking for the lock would tell everywhere, but a run that begins in that instant would find it taken.
+    """
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return None
+    fields = (line.split() for line in lines if " FLOCK " in line and "->" not in line)
+    return frozenset(int(field[5].rpartition(":")[2]) for field in fields)
+
+
+def _walk(root: Path, folder: Path, depth: int) -> Iterator[Folder]:
+    found = look(root, folder)
+    if found is not None:
+        yield found
+    elif depth:
+        for name in sorted(_scan(folder)[1]):
+            yield from _walk(root, folder / name, depth - 1)
+
+
+def _scan(folder: Path) -> tuple[dict[str, Stamp], list[str]]:
+    """Regular files with their stamps, and names of visible folders."""
+    files: dict[str, Stamp] = {}
+    folders: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if not entry.name.startswith("."):
+                        folders.append(entry.name)
+                elif entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    files[entry.name] = Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+    except OSError:  # removed meanwhile, or not ours to read
+        return {}, []
+    return files, folders
+
+
+def _id(root: Path, folder: Path) -> str:
+    return root.resolve().name if folder == root else folder.relative_to(root).as_posix()
+
+
+# ----------------------------------------------------- How far a run is, counted in its journals as they grow.
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a profile's grading is, counted in the journal; not an estimate."""
+
+    profile: str
+    graded: int
+    passed: int
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    text: str | None = None
+    cost_usd: float | None = None
+
+
+class _Judged(msgspec.Struct, frozen=True):
+    profile: str
+    passed: bool
+
+
+class Counts:
+    """Running totals of the journals of one run; each look reads what is new."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._path = folder.path
+        self._clear()
+
+    def _clear(self) -> None:
+        self._asked = Follower(self._path / "completions.jsonl", _Asked)
+        self._judged: dict[str, Follower[_Judged]] = {}
+        self.answered = 0
+        self.cost_usd: float | None = None
+        self._tallies: dict[str, list[int]] = {}
+
+    def update(self, folder: Folder) -> None:
+        """Read on.
+
+        Raises:
+            BadRecord: a line is no record.
+        """
+        for name in folder.verdict_files:
+            self._judged.setdefault(name, Follower(self._path / name, _Judged))
+        replaced = [follower.replaced() for follower in self._judged.values()]
+        if self._asked.replaced() or any(replaced):
+            self._clear()
+            return self.update(folder)
+        for _, asked in self._asked.news():
+            self.answered += asked.text is not None
+            if asked.cost_usd is not None:
+                self.cost_usd = (self.cost_usd or 0.0) + asked.cost_usd
+        for follower in self._judged.values():
+            for _, judged in follower.news():
+                tally = self._tallies.setdefault(judged.profile, [0, 0])
+                tally[0] += 1
+                tally[1] += judged.passed
+        return None
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """By profile."""
+        return tuple(Standing(profile=name, graded=n, passed=c) for name, (n, c) in self._tallies.items())
+
+
+# --------------- A run as one line of the list: what it is, how far it is, and its headline with the interval.
+
+
+State = Literal["running", "unfinished", "finished", "unreadable"]
+FRESH_S = 30.0
+"""Where the system does not tell who holds a lock, a run that was written to so recently counts as running."""
+
+
+class ProfileNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a profile's summary that the viewer shows."""
+
+    profile: str
+    estimates: list[Estimate]
+    reasons: dict[str, int] = {}
+    level: int | None = None
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    cost_usd: float | None = None
+
+
+class Numbers(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of ``summary.json`` that the viewer shows."""
+
+    model: str
+    tasks: int
+    expected: int
+    answered: int
+    profiles: list[ProfileNumbers]
+    warnings: list[Caution] = []
+    usage: _Usage = _Usage()
+
+
+class Headline(msgspec.Struct, frozen=True, kw_only=True):
+    """The first number under one profile."""
+
+    profile: str
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in the list."""
+
+    id: str
+    state: State
+    benchmark: str = ""
+    model: str = ""
+    agent: str | None = None
+    profiles: tuple[str, ...] = ()
+    headlines: tuple[Headline, ...] = ()
+    """By profile, of the last summary; empty where there is none."""
+    grown: bool = False
+    """Whether the journals hold more than the headlines rest on."""
+    so_far: tuple[Standing, ...] = ()
+    """By profile, where there is no summary or it has been outgrown."""
+    tasks: int = 0
+    samples_per_task: int = 0
+    expected: int = 0
+    answered: int = 0
+    cost_usd: float | None = None
+    created: str = ""
+    changed: str = ""
+    """When a completion or a verdict was last written; UTC, ISO 8601."""
+    problem: str = ""
+    """Why the run cannot be read."""
+
+
+def read_numbers(folder: Folder) -> Numbers | None:
+    """What the last summary says; None without one.
+
+    Raises:
+        UserError: it is no summary.
+    """
+    if "summary.json" not in folder.files:
+        return None
+    path = folder.path / "summary.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Numbers)
+    except UNREADABLE as error:
+        raise UserError(f"{path}: {error}; grade the run again to rewrite it") from None
+
+
+def read_line(folder: Folder, counts: Counts, *, running: bool) -> RunLine:
+    """Read a run's line; one that cannot be read says why."""
+    try:
+        return _line_of_lines(folder, counts, read_manifest(folder.path / "manifest.json"), running)
+    except (UserError, OSError) as error:
+        changed = iso(folder.newest_ns(".json", ".jsonl"))
+        return RunLine(id=folder.id, state="unreadable", created=changed, changed=changed, problem=str(error))
+
+
+def is_running(folder: Folder, locked: frozenset[int] | None, now_ns: int) -> bool:
+    """Whether a process is writing to a run."""
+    lock = folder.files.get(LOCK)
+    if lock is None:
+        return False
+    return lock.inode in locked if locked is not None else now_ns - folder.journals_ns < FRESH_S * 1e9
+
+
+def expected_tasks(manifest: Manifest) -> int:
+    """Tasks that a run was to answer, those shown in its prompts left out."""
+    if manifest.selected is None:
+        return manifest.benchmark.problems - len(manifest.excluded)
+    return sum(problem not in manifest.excluded for problem in manifest.selected)
+
+
+def iso(time_ns: int) -> str:
+    """A time of the file system as UTC, ISO 8601; empty for 0."""
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="seconds") if time_ns else ""
+
+
+def _line_of_lines(folder: Folder, counts: Counts, manifest: Manifest, running: bool) -> RunLine:
+    numbers = read_numbers(folder)
+    generation = manifest.generation
+    # A file's own problems are what an import was to answer.
+    tasks = numbers.tasks if generation is None and numbers is not None else expected_tasks(manifest)
+    outgrown = numbers is None or folder.journals_ns > folder.files["summary.json"].mtime_ns
+    if outgrown:
+        counts.update(folder)
+    # Copied files may lie about their times, so what they hold decides.
+    grown = outgrown and (numbers is None or _holds_more(counts, numbers))
+    expected = tasks * manifest.samples_per_task
+    answered = counts.answered if numbers is None or grown else numbers.answered
+    finished = numbers is not None and not grown and answered >= expected
+    headlines = () if numbers is None else tuple(map(_headline, numbers.profiles))
+    standings = counts.standings if grown else ()
+    named = [*(one.profile for one in headlines), *(one.profile for one in standings)]
+    return RunLine(
+        id=folder.id,
+        state="running" if running else "finished" if finished else "unfinished",
+        benchmark=manifest.benchmark.label,
+        model=generation.model if generation else numbers.model if numbers else "imported",
+        agent=generation.agent.name if generation and generation.agent else None,
+        profiles=tuple(dict.fromkeys(named)),
+        headlines=headlines,
+        grown=grown and numbers is not None,
+        so_far=standings,
+        tasks=tasks,
+        samples_per_task=manifest.samples_per_task,
+        expected=expected,
+        answered=answered,
+        cost_usd=counts.cost_usd if numbers is None or grown else numbers.usage.cost_usd,
+        created=manifest.created,
+        changed=iso(folder.journals_ns) or manifest.created,
+    )
+
+
+def _holds_more(counts: Counts, numbers: Numbers) -> bool:
+    counted = {profile.profile: sum(profile.reasons.values()) for profile in numbers.profiles}
+    graded = {one.profile: one.graded for one in counts.standings}
+    return counts.answered > numbers.answered or any(n > counted.get(name, 0) for name, n in graded.items())
+
+
+def _headline(profile: ProfileNumbers) -> Headline:
+    first = profile.estimates[0]
+    return Headline(
+        profile=profile.profile,
+        metric=first.metric,
+        value=first.value,
+        low=first.low,
+        high=first.high,
+        confidence=first.confidence,
+    )
+
 
 FRESH_FOR_S = 0.5
 """Two requests within this time see the same list."""

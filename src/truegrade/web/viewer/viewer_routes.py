@@ -11,7 +11,9 @@ from starlette.responses import HTMLResponse, Response
 from truegrade.records import SampleKey
 from truegrade.web.endpoint import Endpoint
 from truegrade.web.http_refusals import Refusal
-from truegrade.web.viewer import browsing, comparing, current, detail, listing, others, pages
+from truegrade.web.viewer import comparing, detail, listing, others, pages
+from truegrade.web.viewer import detail as current
+from truegrade.web.viewer import sample_table as browsing
 from truegrade.web.viewer.run_catalogue import RunCatalogue
 from truegrade.web.viewer.sample_table import OneSample, Tables
 
