@@ -25,7 +25,7 @@ ALLOWED = {
     "report/listings.py": "what `truegrade benchmarks` prints",
     "report/agents.py": "what `truegrade agents` prints",
     "report/sections.py": "a style",
-    "report/comparison_tasks.py": "a style",
+    "report/comparison_html.py": "a style",
     "evolution/reporting/problems_html.py": "a style",
     "assay/cheats/suites.py": "options of pytest",
     "assay/cheats/interpreter.py": "options of pytest",

@@ -25,7 +25,7 @@ from truegrade.profiles import open_profile
 from truegrade.report.comparison_export import export_comparison
 from truegrade.report.html import write_report
 from truegrade.report.leaderboard_html import write_leaderboard
-from truegrade.report.suite_export import write_suite
+from truegrade.report.suite_html import write_suite
 
 pytestmark = pytest.mark.slow
 

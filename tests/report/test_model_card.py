@@ -10,8 +10,7 @@ from report_runs import House, Lenient, build_run
 
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
-from truegrade.report.export import export_report
-from truegrade.report.model_card import as_yaml
+from truegrade.report.export import as_yaml, export_report
 
 yaml = pytest.importorskip("yaml")
 hub = pytest.importorskip("huggingface_hub")

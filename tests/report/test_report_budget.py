@@ -7,7 +7,7 @@ import pytest
 from report_runs import House, Lenient, build_run
 
 from truegrade.pipeline.summary import read_summary
-from truegrade.report.budget_parts import budget_chart, known
+from truegrade.report.agents import budget_chart, known
 from truegrade.report.export import export_report
 from truegrade.report.html import write_report
 from truegrade.statistics.budgets import SizedReply, budget_curve

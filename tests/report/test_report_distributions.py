@@ -13,9 +13,9 @@ from report_runs import House, build_run
 
 from truegrade.analysis.audit.findings import Audit, Finding, Severity
 from truegrade.errors import BadRecord
-from truegrade.report.distributions import BINS, bin_values
+from truegrade.report.chosen_samples import gather
+from truegrade.report.figures import BINS, bin_values
 from truegrade.report.html import write_report
-from truegrade.report.report_material import gather
 
 VALUES = st.dictionaries(
     st.sampled_from(["passed", "failed", "ungraded"]),

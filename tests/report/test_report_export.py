@@ -24,8 +24,7 @@ from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
-from truegrade.report.exhibit_text import as_csv, as_latex, as_markdown, latex
-from truegrade.report.exhibits import Exhibit
+from truegrade.report.exhibits import Exhibit, as_csv, as_latex, as_markdown, latex
 from truegrade.report.export import FORMATS, export_report
 from truegrade.report.matrix_text import print_matrix
 from truegrade.report.methods import sentences
@@ -104,7 +103,7 @@ def test_bibtex_names_run_and_program(two: Run) -> None:
 
 
 def test_bibtex_cites_a_known_benchmark(two: Run) -> None:
-    from truegrade.report.citation import bibtex
+    from truegrade.report.methods import bibtex
 
     manifest = two.manifest
     known = replace(manifest, benchmark=replace(manifest.benchmark, name="humaneval"))

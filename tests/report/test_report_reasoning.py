@@ -25,7 +25,7 @@ from truegrade.report import format as fmt
 from truegrade.report.comparison_html import render_comparison
 from truegrade.report.comparison_replies import collect_replies
 from truegrade.report.html import write_report
-from truegrade.report.reasoning_wording import AGGREGATIONS, CHOICE, PREDICTION
+from truegrade.report.reasoning_html import AGGREGATIONS, CHOICE, PREDICTION
 from truegrade.report.standings_text import print_standings
 from truegrade.report.text import print_comparison, print_summary
 

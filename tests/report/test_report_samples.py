@@ -12,8 +12,7 @@ from report_runs import House, Lenient, build_run, outcome, task_id
 
 from truegrade.records import Reason, SampleKey
 from truegrade.report import chosen_samples
-from truegrade.report.chosen_samples import Browser, choose
-from truegrade.report.report_material import gather
+from truegrade.report.chosen_samples import Browser, choose, gather
 from truegrade.store import Run
 from truegrade.store.facts import VerdictFacts
 

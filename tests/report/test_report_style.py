@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from truegrade.report.charts.palette import asset, colours, resolved
+from truegrade.report.charts.svg import asset, colours, resolved
 
 STYLES = "".join(map(asset, ("colours.css", "chart.css", "report.css", "browser.css")))
 TEXT = ("ink", "soft", "accent", "vermilion", "green", "purple", "amber", "slate")

@@ -18,13 +18,14 @@ from truegrade.report.charts.svg import (
     inline,
     interval_plot,
     number_axis,
+    png,
     round_ticks,
     series,
     share_axis,
+    standalone,
 )
 from truegrade.report.charts.svg_bars import Bar, HistogramLayer, Stack, bars, heat_map, histogram, stacked
 from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
-from truegrade.report.charts.svg_file import png, standalone
 from truegrade.report.charts.svg_lines import Line, Point, lines, pass_curve
 
 

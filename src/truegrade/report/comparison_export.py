@@ -10,12 +10,12 @@ from truegrade.analysis.standings import RunStanding
 from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.report import comparison_wording as words
-from truegrade.report.charts.svg_file import standalone
-from truegrade.report.comparison_exhibits import comparison_exhibits, standings_exhibit
+from truegrade.report.charts.svg import standalone
 from truegrade.report.comparison_html import differences_figure, render_comparison
 from truegrade.report.comparison_replies import collect_replies
-from truegrade.report.exhibit_text import TEXTS, latex
+from truegrade.report.exhibits import TEXTS, latex
 from truegrade.report.export import make_folder
+from truegrade.report.suite_exhibits import comparison_exhibits, standings_exhibit
 from truegrade.store.manifest import write_atomically
 
 FORMATS = ("html", "latex", "markdown", "csv", "json")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from string import Template
 
-from truegrade.report.charts.palette import asset
-from truegrade.report.charts.svg import Chart, inline
+from truegrade.report.charts.svg import Chart, asset, inline
 from truegrade.report.markup import Child, Markup, el, join
 
 STYLES = ("colours.css", "chart.css", "report.css")

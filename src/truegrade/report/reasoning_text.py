@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.reasoning_wording import CHOICE, KINDS, by_metric
+from truegrade.report.reasoning_html import CHOICE, KINDS, by_metric
 from truegrade.report.tables import plain_table, row
 from truegrade.report.wording import NO_ANSWER
 

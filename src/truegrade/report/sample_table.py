@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from truegrade.errors import UserError
-from truegrade.report.report_material import ReportMaterial
+from truegrade.report.chosen_samples import ReportMaterial
 from truegrade.store import Run
 
 COLUMNS: Mapping[str, str] = MappingProxyType(

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine
+from truegrade.analysis.audit.findings import Finding
+from truegrade.analysis.matrix import Matrix, MatrixRow
+from truegrade.pipeline.summary import Disagreement, ProfileSummary, Summary, TaskLine
+from truegrade.pipeline.totals import RunUsage
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.charts import svg
-from truegrade.report.charts.svg import interval_plot
-from truegrade.report.figures import curve_chart, reasons_chart
+from truegrade.report.charts.svg import inline, interval_plot
+from truegrade.report.chosen_samples import ReportMaterial
+from truegrade.report.exhibits import split_rows
+from truegrade.report.figures import (
+    Distribution,
+    curve_chart,
+    distribution_chart,
+    reasons_chart,
+    rules_chart,
+    said,
+    truncation_chart,
+)
 from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import facts, figure, folded, section, table
-from truegrade.report.report_material import ReportMaterial
+from truegrade.report.wording import after_cutoff
 
 MAX_CARDS = 2
 """With more profiles only the first gets a card; the section on profiles compares all of them."""
@@ -259,3 +272,188 @@ def _bar(number: int, total: int, family: str) -> Markup:
         "span", el("span", class_=family, style=f"width:{100 * share:.2f}%"), class_="bar", aria_hidden="true"
     )
     return join(el("span", f"{fmt.count(number)} · {fmt.percent(share)}", class_="num"), bar)
+
+
+# ---------- The section on a stored audit; what the samples of a run show by themselves is among its warnings.
+
+
+_NAMED_ROWS = 40
+
+
+def findings_section(findings: list[Finding]) -> Markup:
+    """The section of the page; empty where nothing was found."""
+    if not findings:
+        return Markup()
+    items = (el("li", _item(finding)) for finding in findings)
+    return section("audit", "Audit", el("ul", items, class_="findings"))
+
+
+def _item(finding: Finding) -> Child:
+    head = join(
+        el("b", finding.severity.value, class_=f"severity {finding.severity.value}"), " ", finding.sentence
+    )
+    if not finding.rows:
+        return head
+    more = len(finding.rows) - _NAMED_ROWS
+    rows = ", ".join(finding.rows[:_NAMED_ROWS]) + (f", and {more} more" if more > 0 else "")
+    return [head, folded(f"{finding.code}: where", el("p", rows, class_="note"))]
+
+
+# ------------- The section of the page on groups: pass@1 by difficulty, platform, month and a model's cut-off.
+
+
+def splits(summary: Summary) -> Child:
+    """The section; nothing where the problems form no groups."""
+    rows = split_rows(summary)
+    if not rows:
+        return None
+    head = ["group", "problems", *(profile.profile for profile in summary.profiles)]
+    cells: list[list[Child]] = [
+        [
+            join(value, el("small", kind)),
+            fmt.count(tasks),
+            *(
+                "–" if rate is None else join(el("span", fmt.estimate(rate)), interval_plot(rate, value))
+                for rate in rates
+            ),
+        ]
+        for kind, value, tasks, rates in rows
+    ]
+    shown = table("pass@1 by group", head, cells, class_="metrics")
+    return section("groups", "Groups", _sentences(summary), shown)
+
+
+def _sentences(summary: Summary) -> Markup | None:
+    found = [after_cutoff(profile, summary.cutoff) for profile in summary.profiles]
+    said = [el("li", sentence) for sentence in found if sentence]
+    return el("ul", said, class_="note") if said else None
+
+
+# ----------------------------------- Tokens, time, cost and truncation: totals and distributions over samples.
+
+
+def spread(summary: Summary, distributions: Sequence[Distribution]) -> Markup:
+    """The section of the page; empty where nothing is known, as with an imported file of answers."""
+    used = summary.usage
+    rows = _usage_rows(used)
+    if not rows and not distributions and not used.attempts and used.cost_usd is None:
+        return Markup()
+    head = ["per sample or problem", "known", "total", "mean", "median", "p90", "p99", "largest"]
+    caption = "Tokens as counted by the service; wall-clock seconds"
+    shown = table(caption, head, rows, class_="numeric") if rows else None
+    drawn = el("div", map(_histogram, distributions), class_="pair")
+    return section(
+        "usage", "Tokens, time and cost", _totals(used, summary.tasks), shown, drawn, _truncation(summary)
+    )
+
+
+def _totals(used: RunUsage, tasks: int) -> Child:
+    if not used.attempts and used.cost_usd is None:
+        return None
+    money = [("cost", fmt.usd(used.cost_usd))]
+    if used.cost_usd is not None and tasks:
+        money.append(("cost per problem", fmt.usd(used.cost_usd / tasks)))
+    return facts(
+        *money,
+        ("requests", fmt.count(used.attempts)),
+        ("failed requests", fmt.count(used.failed_attempts)),
+        ("empty replies", fmt.count(used.empty_attempts)),
+    )
+
+
+def _histogram(found: Distribution) -> Markup:
+    families = list(found.counts)
+    rows: list[list[Child]] = [
+        [f"{fmt.quantity(low)} to {fmt.quantity(high)}", *(fmt.count(found.counts[f][place]) for f in families)]
+        for place, (low, high) in enumerate(zip(found.edges[:-1], found.edges[1:], strict=True))
+        if any(found.counts[family][place] for family in families)
+    ]
+    numbers = table(found.name, [found.unit, *(wording.FAMILIES[f] for f in families)], rows, class_="numeric")
+    return figure(distribution_chart(found), el("b", said(found)), numbers)
+
+
+def _truncation(summary: Summary) -> Child:
+    chart = truncation_chart(summary)
+    if chart is None:
+        return None
+    caption = el("b", "Replies without an answer and replies cut at the token limit, in percent of verdicts")
+    return el("figure", el("figcaption", caption), inline(chart), class_="narrow")
+
+
+def _usage_rows(used: RunUsage) -> list[list[Child]]:
+    named = (
+        ("input tokens", used.input_tokens),
+        ("output tokens", used.output_tokens),
+        ("latency, s", used.latency_s),
+        ("tokens per problem", used.tokens_per_task),
+        ("latency per problem, s", used.latency_s_per_task),
+    )
+    return [
+        [name, fmt.count(s.count), *map(fmt.quantity, (s.total, s.mean, s.median, s.p90, s.p99, s.high))]
+        for name, s in named
+        if s is not None
+    ]
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# One set of replies under several profiles: spread, results by profile, and samples with different verdicts.
+
+
+def rules(matrix: Matrix, summary: Summary) -> Markup:
+    """The section of the page; empty for a single profile."""
+    chart = rules_chart(matrix, summary)
+    if chart is None:
+        return Markup()
+    spread = f"The grading rules alone change the result by {100 * matrix.spread:.1f} points"
+    words = (
+        f"{spread}: from {matrix.lowest} to {matrix.highest}{wording.spread_note(matrix.warnings)}. The profiles"
+        " disagree on"
+        f" {fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}."
+    )
+    caption = "The same replies under each profile (axis cropped); grey: range."
+    return section(
+        "rules",
+        "Profiles",
+        el("p", words, class_="prose"),
+        figure(chart, caption),
+        _matrix(matrix),
+        _differing(summary),
+    )
+
+
+def _matrix(matrix: Matrix) -> Markup:
+    ks = sorted({k for row in matrix.rows for k in row.pass_at})
+    head = ["profile", *(f"pass@{k}" for k in ks), "any of N", "all solutions", "first sample"]
+    return table("Results by profile", head, [_row(row, ks) for row in matrix.rows], class_="numeric")
+
+
+def _row(row: MatrixRow, ks: Sequence[int]) -> list[Child]:
+    cells = [*(row.pass_at.get(k) for k in ks), row.any_of_n, row.all_solutions, row.first_sample]
+    return [row.profile, *map(_cell, cells)]
+
+
+def _cell(estimate: Estimate | None) -> Child:
+    return "–" if estimate is None else fmt.percent(estimate.value)
+
+
+def _differing(summary: Summary) -> Child:
+    """Samples that pass under one profile and fail under another."""
+    if not summary.disagreeing:
+        return el("p", "All profiles agree on every sample.", class_="note")
+    profiles = [profile.profile for profile in summary.profiles]
+    rows = [_disagreement(item, profiles) for item in summary.disagreements]
+    caption = f"{fmt.plural(summary.disagreeing, 'sample')} graded differently"
+    if summary.disagreeing > len(rows):
+        caption += f"; the first {len(rows)}"
+    shown = table(caption, ["sample", *profiles], rows, class_="badges")
+    return folded(caption, shown) if len(rows) > 12 else shown
+
+
+def _disagreement(item: Disagreement, profiles: Sequence[str]) -> list[Child]:
+    name = f"{item.problem_id}#{item.sample}"
+    link = el("a", name, href="#samples", data_find=name)
+    return [link, *(_badge(item.reasons.get(profile)) for profile in profiles)]
+
+
+def _badge(reason: str | None) -> Child:
+    return "–" if reason is None else el("span", reason, class_=f"badge {wording.family(reason)}")

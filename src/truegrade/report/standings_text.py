@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.comparison_exhibits import standings_exhibit
+from truegrade.report.suite_exhibits import standings_exhibit
 from truegrade.report.tables import open_console, plain_table, row
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from truegrade.assay.reporting import words
 from truegrade.errors import UnknownName
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.exhibit_text import TEXTS
-from truegrade.report.exhibits import Cell, Exhibit, LongText
+from truegrade.report.exhibits import TEXTS, Cell, Exhibit, LongText
 from truegrade.report.export import make_folder
 from truegrade.report.tables import open_console, plain_table, row
 from truegrade.store.manifest import write_atomically

@@ -7,7 +7,7 @@ from truegrade.evolution.reporting.search_html import Ancestor, ancestry, focus,
 from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, Key
-from truegrade.report.charts.svg_tree import Node, tree
+from truegrade.report.charts.svg_front import Node, tree
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import figure, section, table
 

@@ -9,8 +9,7 @@ from truegrade.evolution.reporting.page import COSTS, change, costs, label
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.evolution.reporting.verdict import confidence_of, contenders, verdict
 from truegrade.report import format as fmt
-from truegrade.report.exhibit_text import as_markdown
-from truegrade.report.exhibits import Cell, Exhibit
+from truegrade.report.exhibits import Cell, Exhibit, as_markdown
 from truegrade.report.tables import open_console, plain_table, row
 
 if TYPE_CHECKING:

@@ -2,19 +2,24 @@
 
 Horizontal places are percentages of whatever width the page gives, vertical ones pixels: so a chart fits a phone
 and a projector while its strokes and words keep their size. The charts themselves are in ``svg_*.py``; each is a
-`Chart`, which `inline` puts into a page and `truegrade.report.charts.svg_file` into a file.
+`Chart`, which `inline` puts into a page and `truegrade.report.charts.svg` into a file.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
+from typing import Literal
 
 import msgspec
 
+from truegrade.errors import UserError
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.markup import Child, Markup, el
+from truegrade.report.markup import Child, Markup, el, join
 
 SERIES = 6
 """Colours of series, ``s0`` to ``s5``; a seventh series repeats the first, told apart by its name."""
@@ -258,3 +263,108 @@ def interval_marks(estimate: Estimate, axis: Axis, middle: float, place: int, ti
         el("circle", name, class_=f"dot {series(place)}", cx=across(axis, estimate.value), cy=middle, r=5.5)
     )
     return marks
+
+
+# ---------- The colours of the page, read from its own style sheet, so that files and tests use the very same.
+
+
+Scheme = Literal["light", "dark"]
+
+
+def asset(name: str) -> str:
+    """The text of a file of ``assets/``."""
+    return files("truegrade.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def colours(scheme: Scheme) -> dict[str, str]:
+    """``#rrggbb`` by name."""
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", asset("colours.css"))
+    return {name: light if scheme == "light" else dark for name, light, dark in pairs}
+
+
+def resolved(css: str, scheme: Scheme) -> str:
+    """A style sheet with its colours put in, for readers that know no variables."""
+    known = colours(scheme)
+    return re.sub(r"var\(--([\w-]+)\)", lambda found: known[found[1]], css)
+
+
+# -------------------------------------------- Charts as files: SVG that any reader draws alike, and PNG of it.
+
+
+WIDTH_PX = 640
+FONT = "system-ui, 'Noto Sans', 'DejaVu Sans', Arial, sans-serif"
+PNG_SCALE = 2
+"""Pixels of a PNG for each of the SVG: sharp in print at the width of a column."""
+
+
+def standalone(chart: Chart, *, width: int = WIDTH_PX, scheme: Scheme = "light", background: bool = True) -> str:
+    """The whole SVG document of a chart.
+
+    Args:
+        chart: what to draw.
+        width: of the picture, in pixels.
+        scheme: light or dark colours.
+        background: paint the card's colour under the chart; else it is transparent.
+    """
+    room = chart.margin
+    key_rows = _legend(chart.legend, width - room.left - room.right)
+    height = room.top + chart.height + room.bottom + 20 * len(key_rows)
+    style = resolved(asset("chart.css"), scheme) + f"text {{ font-family: {FONT}; }}"
+    plot = {"x": room.left, "y": room.top, "width": width - room.left - room.right, "height": chart.height}
+    keys = (
+        el("g", row, transform=f"translate({room.left} {room.top + chart.height + room.bottom + 20 * place})")
+        for place, row in enumerate(key_rows)
+    )
+    return el(
+        "svg",
+        el("title", chart.name),
+        el("desc", chart.description),
+        el("style", Markup(style)),
+        el("rect", width=width, height=height, fill=_paper(scheme)) if background else None,
+        el("svg", chart.body, overflow="visible", **plot),
+        keys,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        role="img",
+    )
+
+
+def png(svg: str) -> bytes:
+    """A picture of an SVG document, `PNG_SCALE` times its size.
+
+    resvg draws it: a wheel of 3 MB without dependencies. A browser would be 414 MB; cairosvg needs the system's
+    cairo.
+
+    Raises:
+        UserError: resvg is not installed.
+    """
+    try:
+        import resvg_py
+    except ImportError:
+        message = "PNG needs resvg-py: pip install 'truegrade[png]', or use `file_format` svg"
+        raise UserError(message) from None
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
+
+
+def _legend(keys: tuple[Key, ...], width: int) -> list[Markup]:
+    """The keys of the series, as many in a line as fit."""
+    if len(keys) < 2:
+        return []
+    rows: list[list[Markup]] = [[]]
+    left = 0
+    for key in keys:
+        needed = KEY_WIDTH_PX + 24 + round(CHAR_PX * len(key.name))
+        if rows[-1] and left + needed > width:
+            rows.append([])
+            left = 0
+        rows[-1].append(key_mark(key, left))
+        rows[-1].append(el("text", key.name, class_="name", x=left + KEY_WIDTH_PX + 6, y=11))
+        left += needed
+    return [join(row) for row in rows]
+
+
+def _paper(scheme: Scheme) -> str:
+    return resolved("var(--card)", scheme)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from truegrade.report.charts.palette import asset
+from truegrade.report.charts.svg import asset
 
 _STYLES = ("colours.css", "chart.css", "report.css", "browser.css")
 _SCRIPTS = ("theme.js", "detail.js")
