@@ -20,7 +20,7 @@ from statistics import fmean, stdev
 from truegrade.evolution.coralx.automaton import EPOCHS, LEARNING_RATE
 from truegrade.evolution.genomes import ATTENTION, Evaluated, Genome, Scores, Space
 from truegrade.evolution.searchers import BUILT_IN, open_searcher
-from truegrade.statistics.quantiles import two_sided_t
+from truegrade.statistics.intervals import two_sided_t
 
 SPACE = Space(
     kinds=("dora",),

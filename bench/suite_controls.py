@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from truegrade.grading.suite_controls import chance_of_all, drawn
 from truegrade.grading.suite_versions import Versions
-from truegrade.statistics.beta import binomial_tail
+from truegrade.statistics.intervals import binomial_tail
 
 CLASSES = [(d, m) for d in (1, 2, 4, 8) for m in (1, 2, 3)]
 WAYS = ("uniform", "the first", "the last", "most often in the last run", "sequential")

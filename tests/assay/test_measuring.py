@@ -9,7 +9,7 @@ from planted_graders import KINDS, Planted, battery, controls, planted, probe, p
 from truegrade.assay.measuring import measure
 from truegrade.assay.paying import difference
 from truegrade.assay.records import CODES, Said, Witness
-from truegrade.statistics.beta import clopper_pearson
+from truegrade.statistics.intervals import clopper_pearson
 
 PROBLEMS = {f"p{place:03}": problem(f"p{place:03}") for place in range(100)}
 

@@ -3,7 +3,7 @@ from math import comb
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.statistics.beta import beta_cdf, beta_quantile, binomial_tail, clopper_pearson
+from truegrade.statistics.intervals import beta_cdf, beta_quantile, binomial_tail, clopper_pearson
 
 
 def exact_tail(k, n, p):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegrade.statistics import bootstrap
-from truegrade.statistics.bootstrap import bootstrap_interval
+from truegrade.statistics import paired as bootstrap
+from truegrade.statistics.paired import bootstrap_interval
 
 VALUES = [1, 0, 0, -1, 0.5, 0.5, 1, 0, 0, -0.5, 1, 1, 0, 0, 0, -1, 1, 0.25, 0.75, 1]
 

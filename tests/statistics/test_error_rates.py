@@ -17,8 +17,7 @@ from truegrade.statistics.error_rates import (
     ppv_span,
     rogan_gladen,
 )
-from truegrade.statistics.mover import spread
-from truegrade.statistics.ratios import Ratios, Share
+from truegrade.statistics.ratios import Ratios, Share, spread
 
 
 def count(place, right, wrong, undecided=0, cluster=None):

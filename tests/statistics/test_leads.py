@@ -5,7 +5,7 @@ import random
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.statistics.leads import chance_of_lead, lead_needed
+from truegrade.statistics.error_rates import chance_of_lead, lead_needed
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.1, 0.3])

@@ -5,7 +5,7 @@ import pytest
 from truegrade.report import format as fmt
 from truegrade.report.exhibits import Exhibit, PValue, as_csv, as_latex, as_markdown
 from truegrade.statistics import exchangeability
-from truegrade.statistics.p_values import FLIPS, told
+from truegrade.statistics.claims import FLIPS, told
 from truegrade.statistics.paired import EXACT_UP_TO, sign_flip_p
 
 

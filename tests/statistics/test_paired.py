@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from truegrade.errors import NotComparable
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p, sign_flip_p
-from truegrade.statistics.paired import assess_difference
-from truegrade.statistics.paired_score import ScoreTest
+from truegrade.statistics.paired import ScoreTest, assess_difference
 
 
 def run(passes, n=1, clusters=None):

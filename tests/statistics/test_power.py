@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from truegrade.analysis.planning import plan
 from truegrade.errors import UserError
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
-from truegrade.statistics.paired_power import CONNOR, MILLER, pair_power
 from truegrade.statistics.power import (
+    CONNOR,
+    MILLER,
     mcnemar_detectable,
     mcnemar_power,
     mcnemar_tasks,
     mean_detectable,
     mean_tasks,
+    pair_power,
 )
 
 

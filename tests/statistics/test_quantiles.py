@@ -1,7 +1,7 @@
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.statistics.quantiles import EXPANSION_FROM, _bisect, _expansion, two_sided_t, two_sided_z
+from truegrade.statistics.intervals import EXPANSION_FROM, _bisect, _expansion, two_sided_t, two_sided_z
 
 # Published tables of Student's t, two-sided (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2).
 TABLE = {

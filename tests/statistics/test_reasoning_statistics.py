@@ -7,8 +7,7 @@ from truegrade.records import Covariates
 from truegrade.statistics import sign_flip_p
 from truegrade.statistics.reasoning import compare_reasoning, gap_difference, summarise_reasoning
 from truegrade.statistics.reasoning_choice import summarise_choice
-from truegrade.statistics.reasoning_counts import all_cases, per_case
-from truegrade.statistics.reasoning_prediction import summarise_prediction
+from truegrade.statistics.reasoning_prediction import all_cases, per_case, summarise_prediction
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
 
 RIGHT = Draw(True, True, True, False, True, False)

@@ -3,7 +3,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from truegrade.statistics.set_identified import imbens_manski_critical
+from truegrade.statistics.ratios import imbens_manski_critical
 
 
 def test_the_critical_value_lies_between_the_two_sided_and_the_one_sided_one():

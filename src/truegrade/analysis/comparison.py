@@ -16,11 +16,10 @@ from truegrade.pipeline.selection import made_for, window_of
 from truegrade.pipeline.summary import ProfileSummary, TaskLine, read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import PairedComparison, compare_paired, estimate
-from truegrade.statistics.bootstrap import BootstrapInterval, bootstrap_interval
 from truegrade.statistics.budgets import BudgetCurve, BudgetStretch, surely_apart
-from truegrade.statistics.multiplicity import METHOD, holm
-from truegrade.statistics.paired import gains_by_cluster
-from truegrade.statistics.paired_power import PairPower, pair_power
+from truegrade.statistics.claims import METHOD, holm
+from truegrade.statistics.paired import BootstrapInterval, bootstrap_interval, gains_by_cluster
+from truegrade.statistics.power import PairPower, pair_power
 from truegrade.statistics.reasoning import compare_reasoning
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import EVERYTHING, check_cutoff, narrowed, split
@@ -57,7 +56,7 @@ class PairSplit(msgspec.Struct, frozen=True, kw_only=True):
     """``second - first`` on one group of problems."""
 
     by: str
-    """As `truegrade.statistics.splits.Split`."""
+    """As `truegrade.statistics.windows.Split`."""
     value: str
     paired: PairedComparison
 

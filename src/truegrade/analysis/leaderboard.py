@@ -15,7 +15,7 @@ from truegrade.errors import NotComparable, UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import compare_paired, estimate
-from truegrade.statistics.multiplicity import METHOD, holm
+from truegrade.statistics.claims import METHOD, holm
 from truegrade.store import Run
 from truegrade.store.packing import is_pack
 

@@ -15,7 +15,7 @@ from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics.reasoning import ReasoningSummary, compare_reasoning
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_records import ShareDifference
-from truegrade.statistics.splits import Gap
+from truegrade.statistics.windows import Gap
 from truegrade.store import Run
 
 

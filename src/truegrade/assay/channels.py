@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Sequence
 from truegrade.assay.acceptance import Acceptance
 from truegrade.assay.measures import ChannelMeasure, FlipMeasure
 from truegrade.assay.records import DANGERS, Probe
-from truegrade.statistics.beta import binomial_tail, clopper_pearson
-from truegrade.statistics.leads import lead_needed
+from truegrade.statistics.error_rates import lead_needed
+from truegrade.statistics.intervals import binomial_tail, clopper_pearson
 
 NAMED_WRONG = 0.01
 """Probability that flips alone have anything named over a whole assay, at most: one half is spent on the rate of

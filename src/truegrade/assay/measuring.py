@@ -37,7 +37,7 @@ from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
 from truegrade.report import format as fmt
-from truegrade.statistics.beta import binomial_tail, clopper_pearson
+from truegrade.statistics.claims import holm
 from truegrade.statistics.error_rates import (
     GraderCount,
     RateSpan,
@@ -47,9 +47,9 @@ from truegrade.statistics.error_rates import (
     j_span,
     ppv_span,
 )
-from truegrade.statistics.multiplicity import holm
+from truegrade.statistics.intervals import binomial_tail, clopper_pearson
+from truegrade.statistics.means import shrunken_shares
 from truegrade.statistics.ratios import Ratios
-from truegrade.statistics.shrinkage import shrunken_shares
 
 BASE_RATES = ("0.5", "0.1")
 """Shares of right programs at which the worth of an accepted one is told."""

@@ -51,9 +51,8 @@ from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangea
 from truegrade.statistics.budgets import BudgetCurve
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
-from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.statistics.tally import samples_needed
-from truegrade.statistics.windows import EVERYTHING, Window, narrowed
+from truegrade.statistics.windows import EVERYTHING, Gap, Split, Window, cutoff_gap, narrowed, split_rates
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts
 

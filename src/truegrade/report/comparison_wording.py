@@ -10,7 +10,7 @@ from truegrade.analysis.comparison import Comparison, RunPairing, Side
 from truegrade.pipeline.cautions import Caution, folded
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.statistics.paired_power import PairPower
+from truegrade.statistics.power import PairPower
 from truegrade.statistics.windows import described
 
 

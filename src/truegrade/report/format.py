@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truegrade.records import Estimate
-from truegrade.statistics.p_values import at_floor, told
+from truegrade.statistics.claims import at_floor, told
 from truegrade.statistics.reasoning_records import ShareDifference
 
 

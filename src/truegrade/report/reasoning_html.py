@@ -22,8 +22,7 @@ from truegrade.report.page_parts import facts, figure, section, table
 from truegrade.report.wording import NO_ANSWER
 from truegrade.statistics.changed_problems import ChangedSummary
 from truegrade.statistics.reasoning_choice import ChoiceSummary
-from truegrade.statistics.reasoning_covariates import NAMES, Stratum
-from truegrade.statistics.reasoning_prediction import PredictionSummary
+from truegrade.statistics.reasoning_prediction import NAMES, PredictionSummary, Stratum
 from truegrade.statistics.reasoning_records import MetricTable, ShareDifference
 from truegrade.statistics.reasoning_records import MetricTable as Aggregated
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from truegrade.statistics.claims import holm
 from truegrade.statistics.exchangeability import Exchangeability, exchangeability
 from truegrade.statistics.intervals import Interval, cluster_interval, wilson
-from truegrade.statistics.mcnemar import mcnemar_p
-from truegrade.statistics.multiplicity import holm
-from truegrade.statistics.paired import PairedComparison, compare_paired, sign_flip_p
+from truegrade.statistics.paired import PairedComparison, compare_paired, mcnemar_p, sign_flip_p
 from truegrade.statistics.pass_at_k import pass_at_k
 from truegrade.statistics.summaries import NumberSummary, percentile, summarise, totals_by_task
 from truegrade.statistics.tally import METRICS, TaskTally, all_correct, all_solutions, any_correct, estimate

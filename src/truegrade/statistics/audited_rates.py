@@ -4,7 +4,7 @@ Two-phase sampling (Neyman 1938, J. American Statistical Association 33:101-116;
 Techniques, chapter 12): every sample has the grader's verdict, and a simple random sample of the passes, or of the
 failures too, has a right one. The rate is the sum over both verdicts of their share P times the share r of the
 audited ones that are right. Its error has two independent parts, each with an interval of its own, put together as
-the square root of the summed squares of their distances (MOVER, `truegrade.statistics.mover`):
+the square root of the summed squares of their distances (MOVER, `truegrade.statistics.ratios`):
 
 - that the problems and samples are a sample: Wilson's interval at the cluster-robust effective sample size of the
   rate that an audit of everything would give. Its variance is the ultimate cluster variance of the linearised
@@ -23,7 +23,7 @@ from math import sqrt
 import msgspec
 
 from truegrade.statistics.intervals import NO_METHOD, effective_sample_size, wilson
-from truegrade.statistics.mover import Bounds
+from truegrade.statistics.ratios import Bounds
 from truegrade.statistics.tally import TaskTally
 
 METHOD = "two-phase: Wilson by clusters, and of the audit with finite-population correction, by MOVER"

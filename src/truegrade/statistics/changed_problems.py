@@ -18,9 +18,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from truegrade.records import Estimate
-from truegrade.statistics.reasoning_counts import ProgramLine, per_case
 from truegrade.statistics.reasoning_measures import difference
-from truegrade.statistics.reasoning_prediction import estimates, paired_by_case
+from truegrade.statistics.reasoning_prediction import ProgramLine, estimates, paired_by_case, per_case
 from truegrade.statistics.reasoning_records import Draws, PredictionPrompt, ShareDifference
 from truegrade.statistics.windows import CUTOFF, Tags, groups_of
 

@@ -17,7 +17,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.records import Estimate
-from truegrade.statistics.quantiles import two_sided_z
+from truegrade.statistics.intervals import two_sided_z
 from truegrade.statistics.tally import TaskTally
 
 USUAL_TASKS = (164, 974, 500, 427, 257, 378, 399, 224, 800)
@@ -206,3 +206,41 @@ def _two_sided(difference: float, variance: float) -> float:
     if abs(difference) < 1e-12:
         return 1.0
     return erfc(abs(difference) / sqrt(2 * variance)) if variance > 0 else 0.0
+
+
+# --------- How a p-value is told: as a number, or as the bound that is known where no random draw came as far.
+
+
+FLIPS = 10_000
+"""Random sign flips of a test by clusters, where there are too many clusters to enumerate them all."""
+
+
+def at_floor(p: float, draws: int = FLIPS) -> bool:
+    """Whether a p-value is the smallest that so many random draws can give: none of them came as far."""
+    return abs(p * (draws + 1) - 1) < 1e-9
+
+
+def told(p: float, draws: int = FLIPS, *, digits: int = 2) -> str:
+    """``= 0.012``; ``< 0.0002`` at the floor, the next value that ``draws`` random draws can give."""
+    return f"< {2 / (draws + 1):.1g}" if at_floor(p, draws) else f"= {p:.{digits}g}"
+
+
+# ------------------------------------------------------------ Correction of p-values for multiple comparisons.
+
+
+METHOD = "Holm 1979"
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given.
+
+    Calling significant whatever is at most alpha makes one false claim or more with probability alpha at most,
+    however the tests depend on each other (Holm 1979, Scandinavian J. Statistics 6:65-70). The i-th smallest of m
+    p-values is multiplied by m - i + 1, and none may be below one that was smaller before.
+    """
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted

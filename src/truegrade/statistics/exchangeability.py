@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.statistics.p_values import told
+from truegrade.statistics.claims import told
 
 WARN_BELOW = 0.01
 """The p-value under which `Exchangeability.warning` speaks."""

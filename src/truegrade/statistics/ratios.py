@@ -8,14 +8,13 @@ of theirs (Woodruff 1971, J. American Statistical Association 66:411-414). A sha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from truegrade.statistics.bootstrap import CHUNK_CELLS, DRAWS
-from truegrade.statistics.intervals import effective_sample_size, wilson
-from truegrade.statistics.quantiles import two_sided_z
+from truegrade.statistics.intervals import effective_sample_size, two_sided_z, wilson
+from truegrade.statistics.paired import CHUNK_CELLS, DRAWS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,7 +100,7 @@ class Ratios:
         """Each share in each resample of whole clusters, in one row each: the joint cluster bootstrap.
 
         NaN where a resample holds nothing of a share. (Efron 1979; Field & Welsh 2007, as in
-        `truegrade.statistics.bootstrap`.)
+        `truegrade.statistics.paired`.)
         """
         import numpy as np
 
@@ -137,3 +136,106 @@ def percentile_interval(draws: Floats, confidence: float) -> tuple[float, float]
     tail = (1.0 - confidence) / 2
     low, high = np.quantile(found, (tail, 1.0 - tail)).tolist()
     return low, high
+
+
+# ---------------------------------- Intervals of sums and ratios of shares, made of the shares' own intervals.
+# The variance of a sum is the sum of variances; MOVER ("method of variance estimates recovery") takes each from
+# the distance between a share and the end of *its* interval that matters for the end sought (Zou & Donner 2008,
+# Statistics in Medicine 27:1693-1702; for ratios Donner & Zou 2012, Statistical Methods in Medical Research
+# 21:347-359). It is the delta method where the shares' intervals are symmetric, and it keeps a width where a
+# share is 0 or 1, at which the delta method takes the share for known.
+
+
+Bounds = tuple[float, float]
+Correlation = Callable[[int, int], float]
+"""Of the estimates at two places."""
+
+
+def spread(
+    coefficients: Sequence[float],
+    values: Sequence[float],
+    bounds: Sequence[Bounds],
+    correlation: Correlation,
+    side: int,
+) -> float:
+    """Distance from ``sum(coefficient * value)`` to the lower (``side`` -1) or upper (1) end of its interval."""
+    parts = [
+        coefficient * (high - value if coefficient * side > 0 else value - low)
+        for coefficient, value, (low, high) in zip(coefficients, values, bounds, strict=True)
+    ]
+    square = sum(
+        first * second * (1.0 if i == j else correlation(i, j))
+        for i, first in enumerate(parts)
+        for j, second in enumerate(parts)
+        if first and second
+    )
+    return sqrt(max(0.0, square))
+
+
+def ratio_span(top: float, bottom: float, of_top: Bounds, of_bottom: Bounds, correlation: float) -> Bounds:
+    """Interval of ``top / bottom``: the ratios r at which the interval of ``top - r * bottom`` holds 0.
+
+    Args:
+        top: estimate of a share.
+        bottom: of another, above 0.
+        of_top: its interval.
+        of_bottom: the other's.
+        correlation: of the two estimates.
+
+    Returns:
+        Both ends, at least 0; the upper one is infinite where the bottom may be 0.
+    """
+    (l0, u0), (l1, u1) = of_top, of_bottom
+    low = _ratio_end(
+        top * bottom - correlation * (top - l0) * (u1 - bottom), l0 * (2 * top - l0), u1 * (2 * bottom - u1), -1
+    )
+    high = _ratio_end(
+        top * bottom - correlation * (u0 - top) * (bottom - l1), u0 * (2 * top - u0), l1 * (2 * bottom - l1), 1
+    )
+    return max(0.0, low), high
+
+
+def _ratio_end(middle: float, top: float, bottom: float, side: int) -> float:
+    """A root of ``bottom r² - 2 middle r + top``: an end of the interval."""
+    if bottom <= 0.0:
+        return float("inf") if side > 0 else 0.0
+    return (middle + side * sqrt(max(0.0, middle * middle - top * bottom))) / bottom
+
+
+# --------------------------- The interval for a value that the data confine between two bounds and no further.
+# Programs that are neither proven right nor wrong leave a share between what is proven and what it would be if
+# all of them were wrong. More data make the bounds certain, and never the share.
+
+
+METHOD = "Imbens and Manski"
+
+# Halvings of an interval shorter than 5: 1e-14 is left.
+_HALVINGS = 50
+
+
+def imbens_manski_critical(gap: float, error: float, confidence: float = 0.95) -> float:
+    """How many standard errors each bound is widened by (Imbens & Manski 2004, Econometrica 72:1845-1857).
+
+    It solves ``Phi(c + gap / error) - Phi(-c) = confidence``, so that the interval covers the true value, wherever
+    it lies between the bounds, with that probability: the two-sided quantile where the bounds meet, the one-sided
+    one where they lie far apart, since the value then can be missed on one side only.
+
+    Args:
+        gap: upper bound less lower bound.
+        error: the larger standard error of the two bounds.
+        confidence: strictly between 0 and 1.
+    """
+    normal = NormalDist()
+    high = two_sided_z(confidence)
+    if gap <= 0.0:
+        return high
+    low = normal.inv_cdf(confidence)
+    if error <= 0.0:
+        return high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if normal.cdf(middle + gap / error) - normal.cdf(-middle) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -10,13 +10,14 @@ from truegrade.statistics.changed_problems import ChangedSummary
 from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.reasoning_choice import METRICS as CHOICE_METRICS
 from truegrade.statistics.reasoning_choice import ChoiceSummary, choice_tallies, summarise_choice
-from truegrade.statistics.reasoning_counts import ProgramLine
-from truegrade.statistics.reasoning_covariates import StratumLines, parts
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_prediction import (
     CORRECTNESS,
     REVERSION,
     PredictionSummary,
+    ProgramLine,
+    StratumLines,
+    parts,
     reversions,
     summarise_prediction,
     tallies,

@@ -21,19 +21,234 @@ Aggregations, of which the repository mixes two without saying so:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median_low
 from typing import Literal
 
 import msgspec
 
 from truegrade.records import Estimate
-from truegrade.statistics.reasoning_counts import ProgramLine, all_cases, per_case
-from truegrade.statistics.reasoning_covariates import Stratum, StratumLines, parts
 from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
-from truegrade.statistics.reasoning_records import Draws, MetricTable, PredictionPrompt, ShareDifference, Shown
-from truegrade.statistics.reasoning_stability import repeat_agreement, stability
+from truegrade.statistics.reasoning_records import (
+    Draw,
+    Draws,
+    MetricTable,
+    PredictionPrompt,
+    ShareDifference,
+    Shown,
+)
 from truegrade.statistics.tally import TaskTally
 from truegrade.statistics.tally import pass_at_k as mean_pass_at_k
+
+# ----------- Samples of execution prediction, counted: per case, and with the cases of an item taken together.
+
+
+class ProgramLine(msgspec.Struct, frozen=True, array_like=True):
+    """Counts of one program on one call, or on all calls of its item."""
+
+    id: str
+    item: str
+    case: int | None
+    """None: all cases together."""
+    shown: Shown
+    cluster: str
+    mutation: str
+    n: int
+    """Graded samples."""
+    right: int
+    typed: int
+    exact: int
+    reverted: int
+    answered: int
+    truncated: int
+    differs: bool
+    boolean: bool
+    unfamiliar: bool | None = None
+    """Whether the program holds unfamiliar syntax; None where nothing is known of its source."""
+    length: int | None = None
+    depth: int | None = None
+    steps: int | None = None
+
+    @property
+    def reversible(self) -> bool:
+        """Whether OR and MR are defined here."""
+        return self.differs and not self.boolean
+
+    @property
+    def place(self) -> str:
+        """What an original shares with its mutant: item and case."""
+        return f"{self.item}/{self.case}"
+
+
+def per_case(programs: Iterable[PredictionPrompt], draws: Draws) -> list[ProgramLine]:
+    """Counts case by case."""
+    return [_line(program, program.case, _graded(draws.get(program.id, ()))) for program in programs]
+
+
+def all_cases(programs: Iterable[PredictionPrompt], draws: Draws) -> list[ProgramLine]:
+    """Counts item by item: sample i counts if it has a verdict on every case, and holds if it holds on all."""
+    items: dict[tuple[str, Shown, str], list[PredictionPrompt]] = defaultdict(list)
+    for program in programs:
+        # rewritings of one item are told apart by their rule; an item has one original and one mutant
+        rule = program.mutation if program.shown == "preserved" else ""
+        items[program.item, program.shown, rule].append(program)
+    lines = []
+    for cases in items.values():
+        rows = zip(*_same_length([draws.get(case.id, ()) for case in cases]), strict=True)
+        joined = [_joined(row) for row in rows]
+        whole = msgspec.structs.replace(
+            cases[0],
+            id=" ".join(case.id for case in cases),
+            differs=any(case.differs for case in cases),
+            boolean=any(case.boolean or case.booleans for case in cases),
+        )
+        lines.append(_line(whole, None, _graded(joined)))
+    return lines
+
+
+def _joined(row: Sequence[Draw | None]) -> Draw | None:
+    """The sample of an item, from its samples on each case."""
+    known = _graded(row)
+    if len(known) < len(row):
+        return None
+    return Draw(
+        right=all(draw.right for draw in known),
+        typed=all(draw.typed for draw in known),
+        exact=all(draw.exact for draw in known),
+        reverted=all(draw.reverted for draw in known),
+        answered=all(draw.answered for draw in known),
+        truncated=any(draw.truncated for draw in known),
+    )
+
+
+def _line(program: PredictionPrompt, case: int | None, graded: Sequence[Draw]) -> ProgramLine:
+    known = program.covariates
+    return ProgramLine(
+        id=program.id,
+        item=program.item,
+        case=case,
+        shown=program.shown,
+        cluster=program.cluster,
+        mutation=program.mutation,
+        n=len(graded),
+        right=sum(draw.right for draw in graded),
+        typed=sum(draw.typed for draw in graded),
+        exact=sum(draw.exact for draw in graded),
+        reverted=sum(draw.reverted for draw in graded),
+        answered=sum(draw.answered for draw in graded),
+        truncated=sum(draw.truncated for draw in graded),
+        differs=program.differs,
+        boolean=program.boolean,
+        unfamiliar=None if known is None else bool(known.unfamiliar),
+        length=None if known is None else known.length,
+        depth=None if known is None else known.depth,
+        steps=None if known is None else known.steps,
+    )
+
+
+def _graded(draws: Iterable[Draw | None]) -> list[Draw]:
+    return [draw for draw in draws if draw is not None]
+
+
+def _same_length(rows: Sequence[Sequence[Draw | None]]) -> list[list[Draw | None]]:
+    # A sample that one case lacks leaves the item's sample unknown, not wrong.
+    most = max(map(len, rows))
+    return [[*row, *([None] * (most - len(row)))] for row in rows]
+
+
+# ------------- Execution prediction by what else makes programs hard: unfamiliar syntax, length, depth, steps.
+# A mutant differs from its original in more than what it returns. Where mutants are asked, an item and case
+# belong to the stratum of the mutant, and OC there is of the originals of these very mutants; else to that of the
+# original.
+
+
+NAMES: tuple[tuple[str, str, str], ...] = (
+    ("unfamiliar", "familiar syntax", "unfamiliar syntax"),
+    ("length", "shorter", "longer"),
+    ("depth", "shallower", "deeper"),
+    ("steps", "fewer steps", "more steps"),
+)
+"""Field of `ProgramLine`, and what the two strata are called; numbers are parted behind the lower median."""
+
+
+class Stratum(msgspec.Struct, frozen=True, kw_only=True):
+    """The programs that are alike in one covariate."""
+
+    covariate: str
+    name: str
+    above: int | None
+    """Where numbers are parted: up to it, and above it; None for syntax."""
+    estimates: list[Estimate]
+    """OC, MC, OR, MR, as far as they are defined."""
+    difference: ShareDifference | None
+    """``MC - OC``, paired by case."""
+
+
+class StratumLines(msgspec.Struct, frozen=True):
+    """The lines of a stratum."""
+
+    covariate: str
+    name: str
+    above: int | None
+    places: frozenset[str]
+
+    def of(self, lines: Sequence[ProgramLine]) -> list[ProgramLine]:
+        """Those of its places; of another run, too."""
+        return [line for line in lines if line.place in self.places and line.shown != "preserved"]
+
+
+def parts(lines: Sequence[ProgramLine]) -> Iterator[StratumLines]:
+    """The strata by each covariate that has two."""
+    deciding: Shown = "mutant" if any(line.shown == "mutant" for line in lines) else "original"
+    asked = [line for line in lines if line.shown == deciding and line.n]
+    for covariate, low, high in NAMES:
+        values = {line.place: getattr(line, covariate) for line in asked}
+        known = {place: int(value) for place, value in values.items() if value is not None}
+        if len(set(known.values())) < 2:
+            continue
+        above = 0 if covariate == "unfamiliar" else median_low(known.values())
+        if above == max(known.values()):
+            above = max(value for value in known.values() if value < above)
+        told = None if covariate == "unfamiliar" else above
+        yield StratumLines(
+            covariate, low, told, frozenset(place for place, value in known.items() if value <= above)
+        )
+        yield StratumLines(
+            covariate, high, told, frozenset(place for place, value in known.items() if value > above)
+        )
+
+
+# ------ Stability: whether semantics-preserving rewritings change the outcome, compared with repeated samples.
+# Samples are paired by their number, disjointly, so that the pairs are independent draws.
+
+
+def stability(programs: Sequence[PredictionPrompt], draws: Draws) -> Estimate | None:
+    """Share of (original, rewriting) pairs of samples that are both right or both wrong; None without any."""
+    originals = {(p.item, p.case): p.id for p in programs if p.shown == "original"}
+    agreements = []
+    for program in programs:
+        original = originals.get((program.item, program.case))
+        if program.shown == "preserved" and original is not None:
+            pairs = zip(draws.get(original, ()), draws.get(program.id, ()), strict=False)
+            agreements.append(_agreement(program, pairs))
+    return measure("stability", agreements)
+
+
+def repeat_agreement(programs: Sequence[PredictionPrompt], draws: Draws) -> Estimate | None:
+    """The same for samples 0 and 1, 2 and 3, ... of each original; None where each has a single sample."""
+    found = []
+    for program in programs:
+        samples = draws.get(program.id, ())
+        if program.shown == "original":
+            found.append(_agreement(program, zip(samples[::2], samples[1::2], strict=False)))
+    return measure("repeat_agreement", found)
+
+
+def _agreement(program: PredictionPrompt, pairs: Iterable[tuple[Draw | None, Draw | None]]) -> TaskTally:
+    known = [(one, other) for one, other in pairs if one is not None and other is not None]
+    agreeing = sum(one.right == other.right for one, other in known)
+    return TaskTally(task_id=program.id, cluster=program.cluster, n=len(known), c=agreeing)
+
 
 Count = Literal["right", "typed", "exact", "reverted"]
 

@@ -30,8 +30,7 @@ from truegrade.evolution.genomes import EVERYWHERE, QUERY_VALUE, Evaluated, Geno
 from truegrade.evolution.roles import Overlap, OverlapReport
 from truegrade.evolution.searchers import open_searcher
 from truegrade.records import sha256_json
-from truegrade.statistics.mcnemar import mcnemar_p
-from truegrade.statistics.paired import assess_difference
+from truegrade.statistics.paired import assess_difference, mcnemar_p
 from truegrade.statistics.tally import TaskTally, pass_at_k
 from truegrade.store.journal import Journal
 
