@@ -9,14 +9,12 @@ import msgspec
 
 from train.settings import Settings
 from truegrade import prompts
-from truegrade.builders.dsl_list.filters import degenerate
+from truegrade.builders.dsl_list.build import degenerate
 from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
-from truegrade.builders.dsl_list.term_sampling import TermSampler
-from truegrade.builders.dsl_list.terms import Term, expression, source
-from truegrade.builders.dsl_list.weights import default_weights
+from truegrade.builders.dsl_list.terms import Term, TermSampler, default_weights, expression, source
 from truegrade.builders.micro import SEEN, draw_item
 from truegrade.builders.micro.programs import draw_program
-from truegrade.builders.micro.traces import trace
+from truegrade.builders.micro.repair_rows import trace
 from truegrade.datasets.identity import identity
 
 HASH_CHARS = 16

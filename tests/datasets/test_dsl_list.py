@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.builders.dsl_list import GRAMMARS, DslListOptions, Type, build, fit, read_weights
-from truegrade.builders.dsl_list.filters import degenerate
-from truegrade.builders.dsl_list.term_sampling import TermSampler
-from truegrade.builders.dsl_list.terms import read_program, source
-from truegrade.builders.dsl_list.weights import default_weights, nonterminals
+from truegrade.builders.dsl_list.build import degenerate
+from truegrade.builders.dsl_list.terms import TermSampler, default_weights, nonterminals, read_program, source
 from truegrade.builders.recheck import check_rows
 from truegrade.datasets.content import sha256
 from truegrade.datasets.identity import identity

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from support import scripted_server as scripted
 from truegrade.builders.llm_list import JournalEntry, LlmListOptions, build
-from truegrade.builders.llm_list.llm_replies import Idea, read_ideas, read_inputs, read_program
+from truegrade.builders.llm_list.build import Idea, read_ideas, read_inputs, read_program
 from truegrade.cli import main
 from truegrade.datasets.recording import NotRecorded, Refused
 from truegrade.errors import UserError

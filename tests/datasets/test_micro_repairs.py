@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from truegrade.benchmarks import micro_repair
 from truegrade.builders.micro import SEEN, UNSEEN, draw_item
-from truegrade.builders.micro.bugs import draw_bug
 from truegrade.builders.micro.interpreter import NotOfTheGrammar, OutOfSteps, call, outcome
-from truegrade.builders.micro.programs import draw_arguments, draw_program
+from truegrade.builders.micro.programs import draw_arguments, draw_bug, draw_program
 from truegrade.builders.micro.repair_rows import CALLS, is_reserved
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.datasets.identity import identity

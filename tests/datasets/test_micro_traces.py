@@ -7,10 +7,8 @@ import pytest
 
 from truegrade.builders.dsl_list import DslListOptions, build
 from truegrade.builders.dsl_list.operations import GRAMMARS, Type
-from truegrade.builders.dsl_list.term_sampling import TermSampler
-from truegrade.builders.dsl_list.terms import read_program, source
-from truegrade.builders.dsl_list.weights import default_weights
-from truegrade.builders.micro.traces import trace
+from truegrade.builders.dsl_list.terms import TermSampler, default_weights, read_program, source
+from truegrade.builders.micro.repair_rows import trace
 from truegrade.sandbox import Limits, Sandbox
 
 PUBLISHED = GRAMMARS["published"]

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from mutation_corpus import ONE_LINE, SUM_OF_EVENS, quixbugs
 
 from truegrade.builders.mutation import OPERATORS, PUBLISHED, MutationOptions
-from truegrade.builders.mutation.mutant_sources import Text, normalised
-from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.mutants import Text, mutants_of, normalised
 from truegrade.errors import UnknownName, UserError
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mutation_corpus import quixbugs
 
 from truegrade.builders.mutation import REWRITINGS
-from truegrade.builders.mutation.mutant_sources import normalised
+from truegrade.builders.mutation.mutants import normalised
 
 PROGRAMS = {
     "counting": """

@@ -10,10 +10,9 @@ import pytest
 from mutation_corpus import COUNTDOWN, ONE_LINE, SUM_OF_EVENS, quixbugs_rows, row
 
 from truegrade.builders.mutation import REWRITINGS, MutationOptions, mutate_rows
-from truegrade.builders.mutation.mutant_choice import Valid, ranked
-from truegrade.builders.mutation.mutant_sources import normalised
-from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.mutants import mutants_of, normalised
 from truegrade.builders.mutation.observing import Observation, Observer
+from truegrade.builders.mutation.one_row import Valid, ranked
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.grading.literals import compare
 from truegrade.sandbox import Limits, Sandbox

@@ -9,8 +9,7 @@ from mutation_corpus import quixbugs, row
 from test_mutation_operators import after, check_mutants
 
 from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions, mutate_rows
-from truegrade.builders.mutation.mutant_sources import normalised
-from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.mutants import mutants_of, normalised
 from truegrade.sandbox import Limits, Sandbox
 
 EXAMPLES = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truegrade.builders.dsl_list import GRAMMARS
 from truegrade.builders.dsl_list.terms import read_program
-from truegrade.builders.micro.traces import trace
+from truegrade.builders.micro.repair_rows import trace
 
 
 class TracedPrograms:

@@ -16,8 +16,7 @@ from pathlib import Path
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import check_arguments, choice, whole_number
 from truegrade.builders.micro import SEEN, UNSEEN, RepairItem, draw_item
-from truegrade.builders.micro.bugs import Bug
-from truegrade.builders.micro.programs import GeneratedProgram
+from truegrade.builders.micro.programs import Bug, GeneratedProgram
 from truegrade.builders.micro.repair_rows import is_reserved
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, Problem, sha256_json

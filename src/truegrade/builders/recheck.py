@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.builders.leetcode.preamble import with_imports
+from truegrade.builders.leetcode.submissions import with_imports
 from truegrade.datasets.executions import ExecutionRow, Texts
 from truegrade.datasets.recording import RecordedCase, run_cases
 from truegrade.errors import BadRecord

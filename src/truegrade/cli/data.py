@@ -168,7 +168,7 @@ def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, worker
         change_statements(names, out, seed=asked["seed"], allow_unsafe=bool(allow_unsafe), as_json=as_json, **own)
         return
     file = Path(names[0])
-    from truegrade.builders.leetcode.preamble import OF_LEETCODE
+    from truegrade.builders.leetcode.submissions import OF_LEETCODE
     from truegrade.builders.mutation import MutationOptions, mutate_file
     from truegrade.report.progress_lines import Silent, TerminalProgress
     from truegrade.sandbox import Limits, Sandbox

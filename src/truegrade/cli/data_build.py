@@ -222,7 +222,7 @@ def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: boo
 
 @contextmanager
 def _jail(workers: int | None, allow_unsafe: bool | None, hash_seed: int = 0) -> Iterator[Sandbox]:
-    from truegrade.builders.leetcode.preamble import OF_LEETCODE
+    from truegrade.builders.leetcode.submissions import OF_LEETCODE
     from truegrade.sandbox import Limits, Sandbox
 
     limits = Limits(cpu_s=_CPU_S, memory_bytes=1 << 30, packages=OF_LEETCODE)

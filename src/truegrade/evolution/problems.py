@@ -7,8 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from truegrade.builders.mutation.mutant_sources import NotAProgram, normalised
-from truegrade.builders.mutation.mutants import Mutant, mutants_of
+from truegrade.builders.mutation.mutants import Mutant, NotAProgram, mutants_of, normalised
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError

@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.assay.probes.outputs import in_turn
 from truegrade.assay.records import Impossible, Probe, Witness, make_probe
-from truegrade.builders.mutation.mutant_sources import Text
+from truegrade.builders.mutation.mutants import Text
 from truegrade.builders.mutation.sites import sites
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.judgement import shown_call

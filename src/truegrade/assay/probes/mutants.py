@@ -1,7 +1,7 @@
 """Wrong programs made by rule: a reference with one change, some with two.
 
 Whether a mutant is wrong is for the oracle to say; here it is only known to be another program. Programs are
-written in normal form (`truegrade.builders.mutation.mutant_sources.normalised`), without comments.
+written in normal form (`truegrade.builders.mutation.mutants.normalised`), without comments.
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from typing import Any
 from truegrade.assay.records import Probe, make_probe
 from truegrade.builders.in_order import by_turns
 from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions
-from truegrade.builders.mutation.mutant_sources import NotAProgram, Text, normalised, parse
-from truegrade.builders.mutation.mutants import Mutant, ProgramChange, changes_of, rewritten
+from truegrade.builders.mutation.mutants import (
+    Mutant,
+    NotAProgram,
+    ProgramChange,
+    Text,
+    changes_of,
+    normalised,
+    parse,
+    rewritten,
+)
 from truegrade.extraction.definitions import method_owner
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json

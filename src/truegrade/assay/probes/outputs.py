@@ -13,7 +13,7 @@ from typing import Any
 
 from truegrade.assay.records import Probe, make_probe
 from truegrade.assay.written_calls import written
-from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
+from truegrade.builders.mutation.mutants import NotAProgram, parse
 from truegrade.builders.mutation.preserving.names import all_names, fresh
 from truegrade.extraction.definitions import method_owner
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from truegrade.assay.probes.stubs import not_implemented
 from truegrade.assay.records import Probe, make_probe
 from truegrade.builders.mutation import REWRITINGS
-from truegrade.builders.mutation.mutant_sources import NotAProgram, normalised, parse
+from truegrade.builders.mutation.mutants import NotAProgram, normalised, parse
 from truegrade.builders.mutation.preserving.names import all_names, fresh, is_builtin, names_are_data
 from truegrade.builders.mutation.sites import sites
 

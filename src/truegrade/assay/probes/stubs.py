@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 from truegrade.assay.records import Probe, make_probe
-from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
+from truegrade.builders.mutation.mutants import NotAProgram, parse
 from truegrade.extraction.definitions import method_owner
 from truegrade.grading.suites import suite_of
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem

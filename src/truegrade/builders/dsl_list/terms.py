@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
+import math
+import random
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import accumulate
+from pathlib import Path
 
 import msgspec
 
-from truegrade.builders.dsl_list.operations import PARAMETER, VARIABLES, Operation, Type
+from truegrade.builders.dsl_list.operations import CONSTANTS, PARAMETER, VARIABLES, Operation, Type
+from truegrade.datasets.content import read_content
+from truegrade.errors import BadRecord, UnknownName
+from truegrade.files.json_text import convert
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -147,3 +156,172 @@ class _Rename(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """The name of the language."""
         return ast.Name(id=self._names.get(node.id, node.id), ctx=node.ctx)
+
+
+# ----------- A probabilistic grammar: how likely each operation is where an expression of some type is wanted.
+# A nonterminal is a type and the number of variables in reach, written ``int/1``. Weights need not add up to one.
+# They are fixed by default, read from a file, or fitted to programs: counts of productions, each plus one
+# (Laplace), so that nothing becomes impossible. The published set's weights come from a network that may be
+# untrained, and are not known.
+
+
+Weights = Mapping[str, Mapping[str, float]]
+"""By nonterminal, by name of the operation."""
+
+Grammar = Mapping[str, Operation]
+
+_VARIABLE_WEIGHT = 3.0
+_CONSTANTS_WEIGHT = 2.0
+_EMPTY_WEIGHT = 0.25
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """Weights and what they rest on."""
+
+    weights: Weights
+    read: int
+    """Programs that the language has."""
+    unread: int
+    """Programs that it lacks; they count for nothing."""
+
+
+def nonterminal(wanted: Type, scope: int) -> str:
+    """Name of a nonterminal."""
+    return f"{wanted}/{scope}"
+
+
+def productions(grammar: Grammar, wanted: Type, scope: int) -> tuple[Operation, ...]:
+    """The operations that may stand for a nonterminal; lambdas do not stand inside lambdas."""
+    return tuple(
+        operation
+        for operation in grammar.values()
+        if operation.result is wanted
+        and operation.binders <= scope
+        and not (scope and any(place.binders for place in operation.arguments))
+    )
+
+
+def nonterminals(grammar: Grammar) -> Iterable[tuple[str, tuple[Operation, ...]]]:
+    """Every nonterminal with its productions."""
+    scopes = {0} | {place.binders for operation in grammar.values() for place in operation.arguments}
+    for scope in sorted(scopes):
+        for wanted in Type:
+            yield nonterminal(wanted, scope), productions(grammar, wanted, scope)
+
+
+def default_weights(grammar: Grammar) -> Weights:
+    """Every operation alike, variables more often, the six constants together like two."""
+    return {
+        name: {operation.name: _default(operation) for operation in choices}
+        for name, choices in nonterminals(grammar)
+    }
+
+
+def fit(programs: Iterable[str], grammar: Grammar) -> Fitted:
+    """Count productions in programs, plus one each."""
+    counts: Counter[tuple[str, str]] = Counter()
+    read = unread = 0
+    for code in programs:
+        term = read_program(code, grammar)
+        if term is None:
+            unread += 1
+        else:
+            read += 1
+            _count(term, 0, counts)
+    weights = {
+        name: {operation.name: float(1 + counts[name, operation.name]) for operation in choices}
+        for name, choices in nonterminals(grammar)
+    }
+    return Fitted(weights, read, unread)
+
+
+def read_weights(path: Path, grammar: Grammar) -> Weights:
+    """Weights from a file: a JSON object of nonterminals, each an object of operations and numbers.
+
+    What the file leaves out keeps its default weight.
+
+    Raises:
+        BadRecord: the file is no such object, or a number is not positive.
+        UnknownName: it names a nonterminal or an operation that the grammar lacks.
+    """
+    weights = {name: dict(choices) for name, choices in default_weights(grammar).items()}
+    try:
+        given = convert(json.loads(read_content(path)), dict[str, dict[str, float]])
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise BadRecord(path, f"is no object of weights: {error}; see docs/datasets.md") from None
+    for name, choices in given.items():
+        if name not in weights:
+            raise UnknownName("nonterminal", name, weights)
+        for operation, weight in choices.items():
+            if operation not in weights[name]:
+                raise UnknownName(f"operation of {name}", operation, weights[name])
+            if not (weight > 0 and math.isfinite(weight)):
+                raise BadRecord(
+                    path, f"{weight} is no weight; give a positive number", field=f"{name}.{operation}"
+                )
+            weights[name][operation] = weight
+    return weights
+
+
+def _default(operation: Operation) -> float:
+    if operation.name in {PARAMETER, *VARIABLES}:
+        return _VARIABLE_WEIGHT
+    if operation.name.isdigit():
+        return _CONSTANTS_WEIGHT / len(CONSTANTS)
+    return _EMPTY_WEIGHT if operation.name == "empty" else 1.0
+
+
+def _count(term: Term, scope: int, counts: Counter[tuple[str, str]]) -> None:
+    counts[nonterminal(term.operation.result, scope), term.operation.name] += 1
+    for place, argument in zip(term.operation.arguments, term.arguments, strict=True):
+        _count(argument, max(scope, place.binders), counts)
+
+
+# ---------------------------------------------- Draw terms from a probabilistic grammar, no deeper than asked.
+
+
+class TermSampler:
+    """Draws terms; an operation that the remaining depth cannot hold is not offered.
+
+    Args:
+        grammar: its operations.
+        weights: of every production.
+    """
+
+    def __init__(self, grammar: Grammar, weights: Weights) -> None:
+        self._grammar, self._weights = grammar, weights
+        self._choices: dict[tuple[Type, int, int], tuple[list[Operation], list[float]]] = {}
+        self._least = _least_depths(grammar)
+
+    def draw(self, wanted: Type, max_depth: int, rng: random.Random) -> Term:
+        """A term of some type that is no terminal; ``max_depth`` is at least 3."""
+        while True:
+            term = self._draw(wanted, 0, max_depth, rng)
+            if term.arguments:
+                return term
+
+    def _draw(self, wanted: Type, scope: int, depth: int, rng: random.Random) -> Term:
+        key = (wanted, scope, depth)
+        if key not in self._choices:
+            self._choices[key] = self._offer(wanted, scope, depth)
+        operations, cumulated = self._choices[key]
+        operation = rng.choices(operations, cum_weights=cumulated)[0]
+        arguments = [
+            self._draw(place.type, max(scope, place.binders), depth - 1, rng) for place in operation.arguments
+        ]
+        return Term(operation, tuple(arguments))
+
+    def _offer(self, wanted: Type, scope: int, depth: int) -> tuple[list[Operation], list[float]]:
+        weights = self._weights[nonterminal(wanted, scope)]
+        offered = [
+            operation
+            for operation in productions(self._grammar, wanted, scope)
+            if all(self._least[place.type] < depth for place in operation.arguments)
+        ]
+        return offered, list(accumulate(weights[operation.name] for operation in offered))
+
+
+def _least_depths(grammar: Grammar) -> dict[Type, int]:
+    """The depth of the flattest term of each type: 1 where there is a terminal, else 2."""
+    with_terminal = {operation.result for operation in grammar.values() if not operation.arguments}
+    return {wanted: 1 if wanted in with_terminal else 2 for wanted in Type}

@@ -15,8 +15,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.builders.leetcode.solution_class import Solution, plain_functions
-from truegrade.builders.leetcode.submissions import LeetCodeSubmission
+from truegrade.builders.leetcode.submissions import LeetCodeSubmission, Solution, plain_functions
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
 from truegrade.datasets.recording import NotRecorded, RecordedCalls, RecordedCase, Refused, record

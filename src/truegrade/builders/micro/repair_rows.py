@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
-from truegrade.builders.micro.bugs import SEEN, UNSEEN, Bug, draw_bug
+from truegrade.builders.dsl_list.operations import CONSTANTS, PARAMETER, VARIABLES
+from truegrade.builders.dsl_list.terms import Term
 from truegrade.builders.micro.interpreter import call, outcome
-from truegrade.builders.micro.programs import Arguments, GeneratedProgram, draw_arguments, draw_program
+from truegrade.builders.micro.programs import (
+    SEEN,
+    UNSEEN,
+    Arguments,
+    Bug,
+    GeneratedProgram,
+    draw_arguments,
+    draw_bug,
+    draw_program,
+)
 from truegrade.datasets.identity import identity
 from truegrade.records import sha256_json
 
@@ -102,3 +114,127 @@ def function_of(source: str) -> ast.FunctionDef:
     function = ast.parse(source).body[0]
     assert isinstance(function, ast.FunctionDef)
     return function
+
+
+# ----------- Run terms of the list language, and write down how: the text a small model is taught to think in.
+# One line an operation, innermost first, with the values in its place, then `` = `` and the result::
+#
+#     [4, 3, 2][1:] = [3, 2]
+#     x = 3
+#     3 * 3 = 9
+#     x = 2
+#     2 * 2 = 4
+#     map = [9, 4]
+#
+# The interpreter knows the operations of the published grammar and runs no text.
+
+
+Value = Any
+"""An int, a bool or a list of ints."""
+
+
+def _is_prime(number: int) -> bool:
+    return number >= 2 and all(number % divisor for divisor in range(2, number))
+
+
+def _is_square(number: int) -> bool:
+    return any(root * root == number for root in range(number + 1))
+
+
+_MEANINGS: Mapping[str, Callable[..., Value]] = {
+    "append": lambda item, items: [*items, item],
+    "cons": lambda item, items: [item, *items],
+    "car": lambda items: items[0],
+    "cdr": lambda items: items[1:],
+    "length": len,
+    "index": lambda place, items: items[place],
+    "+": lambda one, other: one + other,
+    "-": lambda one, other: one - other,
+    "*": lambda one, other: one * other,
+    "mod": lambda one, other: one % other,
+    "is-mod": lambda divisor, number: number % divisor == 0,
+    "max": max,
+    "min": min,
+    "gt?": lambda one, other: one > other,
+    "le?": lambda one, other: one <= other,
+    "eq?": lambda one, other: one == other,
+    "not": lambda truth: not truth,
+    "range": lambda stop: list(range(stop)),
+    "is-prime": _is_prime,
+    "is-square": _is_square,
+}
+_SHORT = {"is-prime": "prime(_0)", "is-square": "square(_0)"}
+"""Operations whose Python is long, by what the trace calls them."""
+
+_PLACE = re.compile(r"_\d")
+"""Arguments are evaluated in the order in which Python's text shows them."""
+
+
+def trace(term: Term, argument: list[int]) -> tuple[Value, list[str]]:
+    """What a program returns, and the lines of its trace.
+
+    Raises:
+        Exception: whatever the program itself raises.
+        KeyError: it has an operation of another grammar.
+    """
+    run = _Trace({PARAMETER: argument, "empty": []} | {str(number): number for number in CONSTANTS})
+    return run.value(term), run.lines
+
+
+class _Trace:
+    """One run: what names stand for, values found in advance, and the lines so far."""
+
+    def __init__(self, names: dict[str, Value]) -> None:
+        self._names = names
+        self._known: dict[int, Value] = {}
+        self.lines: list[str] = []
+
+    def value(self, term: Term) -> Value:
+        """Evaluate a term, writing its lines."""
+        name = term.operation.name
+        if id(term) in self._known:
+            return self._known[id(term)]
+        if not term.arguments:
+            return self._names[name]
+        if name in {"if", "if-int"}:
+            return self._branch(term)
+        if name in {"map", "filter"}:
+            return self._each(term)
+        text = _SHORT.get(name, term.operation.python)
+        values: dict[str, Value] = {}
+        for place in _PLACE.findall(text):
+            if place not in values:
+                values[place] = self.value(term.arguments[int(place[1:])])
+        result = _MEANINGS[name](*(values[place] for place in sorted(values)))
+        self.lines.append(f"{_PLACE.sub(lambda found: repr(values[found[0]]), text)} = {result!r}")
+        return result
+
+    def _branch(self, term: Term) -> Value:
+        test, chosen, other = term.arguments
+        truth = self.value(test)
+        result = self.value(chosen if truth else other)
+        self.lines.append(f"if {truth} = {result!r}")
+        return result
+
+    def _each(self, term: Term) -> Value:
+        body, over = term.arguments
+        items = self.value(over)
+        if items:
+            self._foresee(body)
+        results = []
+        for item in items:
+            self._names[VARIABLES[0]] = item
+            self.lines.append(f"x = {item}")
+            results.append(self.value(body))
+        mapped = term.operation.name == "map"
+        result = results if mapped else [item for item, kept in zip(items, results, strict=True) if kept]
+        self.lines.append(f"{term.operation.name} = {result!r}")
+        return result
+
+    def _foresee(self, term: Term) -> None:
+        """Evaluate, once, the parts of a lambda's body that do not depend on its variable."""
+        if any(operation.name in VARIABLES for operation in term.operations()):
+            for argument in term.arguments:
+                self._foresee(argument)
+        elif term.arguments:
+            self._known[id(term)] = self.value(term)

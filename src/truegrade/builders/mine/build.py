@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.builders.mine.discover import FoundFunction, discover
-from truegrade.builders.mine.inputs import Opaque, choose_cases
+from truegrade.builders.mine.inputs import FoundFunction, Opaque, choose_cases, discover
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
 from truegrade.datasets.recording import NotRecorded, RecordedCalls, Refused, record

@@ -10,9 +10,9 @@ from typing import Protocol
 
 import msgspec
 
-from truegrade.builders.mutation.mutant_checks import flaw_of
-from truegrade.builders.mutation.mutant_rows import mutate_each
+from truegrade.builders.mutation.mutants import flaw_of
 from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.one_row import mutate_each
 from truegrade.datasets.content import parse_json, read_content, sha256
 from truegrade.datasets.execution_rows import as_execution_row
 from truegrade.datasets.executions import ExecutionRow

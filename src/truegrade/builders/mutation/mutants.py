@@ -5,15 +5,230 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from truegrade.builders.mutation.mutant_sources import NotAProgram, Span, Text, is_normalised, normalised, parse
+import msgspec
+
 from truegrade.builders.mutation.mutation_options import PUBLISHED, MutationOptions
-from truegrade.builders.mutation.operators import OPERATORS
-from truegrade.builders.mutation.published import published_changes
+from truegrade.builders.mutation.operators import OPERATORS, changed, keyword, logical, number
 from truegrade.builders.mutation.sites import MutationSite, sites
 from truegrade.builders.mutation.wider_operators import WIDER_OPERATORS
-from truegrade.extraction.parsing import quietly
+from truegrade.datasets.executions import ExecutionRow, Texts
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, parse_expression, quietly
 from truegrade.records import sha256_json
+
+# ---------- Program text as the engine handles it: normalised, and cut at the byte offsets that `ast` reports.
+
+
+Span = tuple[int, int, int, int]
+"""Line, column, end line, end column; lines from 1, columns in bytes from 0."""
+
+_MOST_ROUNDS = 3
+
+
+class NotAProgram(Exception):
+    """Text that does not parse, or that `ast.unparse` cannot write stably; the message says which."""
+
+
+def parse(code: str) -> ast.Module:
+    """The tree of a program.
+
+    Raises:
+        NotAProgram: it does not compile.
+    """
+    tree = Parser(MAX_SOURCE_CHARS + 1).module(code)
+    if isinstance(tree, Fault):
+        raise NotAProgram(f"the program does not compile (its line {tree.line})")
+    return tree
+
+
+def normalised(code: str) -> str:
+    """The program as `ast.unparse` writes it: without comments, in one layout. Normalising again changes nothing.
+
+    Raises:
+        NotAProgram: it does not compile, or has no stable form.
+    """
+    text = ast.unparse(parse(code))
+    for _ in range(_MOST_ROUNDS):
+        again = ast.unparse(parse(text))
+        if again == text:
+            return text
+        text = again
+    raise NotAProgram("the program has no stable form under ast.unparse")
+
+
+def is_normalised(code: str) -> bool:
+    """Whether `normalised` would leave the text as it is."""
+    try:
+        with quietly():
+            return ast.unparse(ast.parse(code)) == code
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+class Text:
+    """A source in UTF-8, addressed by `ast`'s lines and columns."""
+
+    def __init__(self, source: str) -> None:
+        self.data = source.encode()
+        self._starts = [0]
+        for line in self.data.split(b"\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """Byte offset of a place."""
+        return self._starts[line - 1] + column
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of a byte offset."""
+        line = self.data.count(b"\n", 0, offset) + 1
+        return line, offset - self._starts[line - 1]
+
+    def bounds(self, node: ast.AST) -> tuple[int, int]:
+        """Byte offsets at which a node begins and ends."""
+        begin, end = begin_of(node), end_of(node)
+        return self.offset(*begin), self.offset(*end)
+
+    def span(self, begin: int, end: int) -> Span:
+        """Lines and columns of a range of bytes."""
+        return (*self.place(begin), *self.place(end))
+
+
+def begin_of(node: ast.AST) -> tuple[int, int]:
+    """Line and column at which a node begins."""
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]  # every node that is mutated has them
+
+
+def end_of(node: ast.AST) -> tuple[int, int]:
+    """Line and column after a node's last byte."""
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------ Whether a row can be mutated at all.
+
+
+class Flaw(msgspec.Struct, frozen=True):
+    """What is wrong with a row, and in which field."""
+
+    field: str
+    problem: str
+
+
+def flaw_of(row: ExecutionRow) -> Flaw | None:
+    """The first thing that is wrong with a row; None if its program can be run on its cases."""
+    try:
+        tree = parse(row.code)
+    except NotAProgram as error:
+        return Flaw("code", f"{error}; correct it or leave the row out")
+    if not _defines(tree, row.function_name):
+        return Flaw("function_name", f"the program does not define {row.function_name!r}")
+    inputs, outputs = texts(row.input), texts(row.output)
+    if not inputs:
+        return Flaw("input", "there is no case; give at least one call")
+    if len(inputs) != len(outputs):
+        return Flaw("output", f"there are {len(inputs)} inputs but {len(outputs)} outputs")
+    for call in calls_of(row):
+        if isinstance(parse_expression(call), Fault):
+            return Flaw("input", f"{call[:80]!r} is no call")
+    return None
+
+
+def texts(value: Texts) -> tuple[str, ...]:
+    """One text per case."""
+    return (value,) if isinstance(value, str) else value
+
+
+def like(model: Texts, values: tuple[str, ...]) -> Texts:
+    """Values in the form of another field: one text where that is one text."""
+    return values[0] if isinstance(model, str) else values
+
+
+def calls_of(row: ExecutionRow) -> tuple[str, ...]:
+    """The call of each case, also where only its arguments are stored."""
+    opening = f"{row.function_name}("
+    return tuple(
+        text if text.startswith(opening) and text.endswith(")") else f"{opening}{text})"
+        for text in texts(row.input)
+    )
+
+
+def _defines(tree: ast.Module, name: str) -> bool:
+    """Whether a name is bound somewhere in the program: by ``def``, ``class``, assignment or import."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) | ast.ClassDef(name=bound):
+                found = bound
+            case ast.Name(id=bound, ctx=ast.Store()):
+                found = bound
+            case ast.alias():
+                found = node.asname or node.name
+            case _:
+                continue
+        if found in {name, "*"}:
+            return True
+    return False
+
+
+# ------------------------------------------ The mutants of the published tool, with its order and its defects.
+# Rules: akshsgaur/code-reasoning-repro@6561a25 ``src/datasets/leetcode/simple_mutator.py``. Five categories in a
+# fixed order, at most 100 mutants in each, numbered as they are met; a number grows by one where its place is
+# even and shrinks where it is odd; a bool counts as a number too, so that ``True`` becomes 2. The copy for
+# DSL-List turns ``*`` into ``/``, not into ``//`` as here. Left out, unlike there: annotations and f-strings.
+
+
+CATEGORIES = ("arithmetic", "relational", "logical", "keyword", "number")
+MOST_OF_A_CATEGORY = 100
+
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+}
+_RELATIONAL: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+
+
+def published_changes(tree: ast.Module) -> Iterator[tuple[str, MutationSite, ast.AST]]:
+    """Category, site and new node of each mutant, in the order in which the tool tries them."""
+    for category in CATEGORIES:
+        for site, new in islice(_numbered(category, tree), MOST_OF_A_CATEGORY):
+            yield category, site, new
+
+
+def _numbered(category: str, tree: ast.Module) -> Iterator[tuple[MutationSite, ast.AST]]:
+    place = 0
+    for site in sites(tree):
+        for new in _changes(category, site, place):
+            place += 1
+            yield site, new
+
+
+def _changes(category: str, site: MutationSite, place: int) -> Iterator[ast.AST]:
+    """What the tool makes of a node that is the ``place``-th of its category."""
+    match category, site.node:
+        case "arithmetic", ast.BinOp(op=op) if type(op) in _ARITHMETIC:
+            yield changed(site.node, op=_ARITHMETIC[type(op)]())
+        case "relational", ast.Compare(ops=ops):
+            for index, compared in enumerate(ops):
+                if type(compared) in _RELATIONAL:
+                    new = _RELATIONAL[type(compared)]()
+                    yield changed(site.node, ops=[*ops[:index], new, *ops[index + 1 :]])
+        case "logical", ast.BoolOp():
+            yield from logical(site)
+        case "keyword", _:
+            yield from keyword(site)
+        case "number", ast.Constant(value=int() | float() as value):
+            yield number(value + 1 if place % 2 == 0 else value - 1)
+
 
 _ID_CHARS = 12
 ProgramChange = tuple[str, MutationSite, ast.AST]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from truegrade.builders.mutation.mutants import Mutant
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.grading.executor import Executor
 from truegrade.sandbox.outcome import CallResult
@@ -169,3 +171,87 @@ def _is_place(place: Any) -> bool:
 @cache
 def _observer_source() -> str:
     return files("truegrade.builders.mutation").joinpath("observer.py").read_text(encoding="utf-8")
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# How alike two programs run: Jaccard similarity of what is visited, and of the steps from one place to the next.
+# A mutant's places are told in the original's coordinates. What lies inside the mutated span is one place in
+# both: the comparison is of the way around the change, not of the change.
+
+
+Point = tuple[int, int]
+_EXPRESSION = 4
+"""Numbers of a place that is an expression; a line has one."""
+
+
+def similarity(original: Observation, mutant: Observation, change: Mutant) -> tuple[float, float]:
+    """Jaccard similarities of visited places and of arcs, over all cases together; 1 means the same way."""
+    begin, end = change.span[:2], change.span[2:]
+    places, arcs = _told(original, _projection(begin, end, end))
+    other_places, other_arcs = _told(mutant, _projection(begin, end, change.new_end))
+    return _jaccard(places, other_places), _jaccard(arcs, other_arcs)
+
+
+_Told = tuple[frozenset[Hashable], frozenset[Hashable]]
+
+
+def _told(seen: Observation, project: Callable[[Place], Place]) -> _Told:
+    """Places and arcs in the original's coordinates, each with its case."""
+    places: set[Hashable] = set()
+    arcs: set[Hashable] = set()
+    for number, case in enumerate(seen.cases):
+        places.update((number, project(place)) for place in case.places)
+        for one, other in case.arcs:
+            begin, end = project(one), project(other)
+            if begin != end or one == other:  # else a step within the mutated span
+                arcs.add((number, begin, end))
+    return frozenset(places), frozenset(arcs)
+
+
+def _projection(begin: Point, end: Point, new_end: Point) -> Callable[[Place], Place]:
+    """Maps places of a text in which ``begin`` to ``new_end`` stands for the original's ``begin`` to ``end``."""
+
+    def point(line: int, column: int) -> Point:
+        if (line, column) < new_end:
+            return line, column
+        if line == new_end[0]:
+            return end[0], column - new_end[1] + end[1]
+        return line - new_end[0] + end[0], column
+
+    def project(place: Place) -> Place:
+        if len(place) != _EXPRESSION:
+            line = place[0]
+            return place if line <= begin[0] else (max(begin[0], line - new_end[0] + end[0]),)
+        first, last = (place[0], place[1]), (place[2], place[3])
+        if begin <= first and last <= new_end:
+            return (*begin, *end)
+        return (*point(*first), *point(*last))
+
+    return project
+
+
+def _jaccard(one: frozenset[Hashable], other: frozenset[Hashable]) -> float:
+    union = one | other
+    return len(one & other) / len(union) if union else 1.0
+
+
+# ------------------------------------------- What makes a program hard to follow, as far as it can be counted.
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def lines_of_code(code: str) -> int:
+    """Lines that are not blank; in a normal form there are no comments."""
+    return sum(1 for line in code.splitlines() if line.strip())
+
+
+def loop_depth(tree: ast.AST) -> int:
+    """The deepest nesting of loops, each ``for`` of a comprehension among them."""
+    inner = max((loop_depth(child) for child in ast.iter_child_nodes(tree)), default=0)
+    if isinstance(tree, _LOOPS):
+        return inner + 1
+    if isinstance(tree, _COMPREHENSIONS):
+        return inner + len(tree.generators)
+    return inner

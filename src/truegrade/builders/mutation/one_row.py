@@ -8,26 +8,120 @@ whose coverage is most similar to the original's.
 from __future__ import annotations
 
 import ast
+import cmath
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from truegrade.builders.leetcode.preamble import imports_of
-from truegrade.builders.mutation.covariates import lines_of_code, loop_depth
-from truegrade.builders.mutation.mutant_checks import calls_of, flaw_of, like, texts
-from truegrade.builders.mutation.mutant_choice import Valid, ranked
-from truegrade.builders.mutation.mutant_sources import NotAProgram, normalised, parse
-from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.in_order import in_order
+from truegrade.builders.leetcode.submissions import imports_of
+from truegrade.builders.mutation.mutants import (
+    Mutant,
+    NotAProgram,
+    calls_of,
+    flaw_of,
+    like,
+    mutants_of,
+    normalised,
+    parse,
+    texts,
+)
 from truegrade.builders.mutation.mutation_options import MutationOptions
-from truegrade.builders.mutation.observing import Observation, ObservedCase, Observer, Traced
+from truegrade.builders.mutation.observing import (
+    Observation,
+    ObservedCase,
+    Observer,
+    Traced,
+    lines_of_code,
+    loop_depth,
+    similarity,
+)
 from truegrade.builders.mutation.preserving import REWRITINGS
-from truegrade.builders.mutation.validity import is_askable, judged
 from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved
 from truegrade.datasets.free_names import free_names
+from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor
 from truegrade.grading.literals import compare
+from truegrade.records import sha256_json
+
+# ----------------------------------------------------------- Which of the valid mutants of a program is taken.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Valid:
+    """A mutant that ends, returns literals, and is told from the original by some case."""
+
+    mutant: Mutant
+    seen: Observation
+    discriminating: tuple[int, ...]
+    """Cases on which the outputs differ."""
+    lines: float
+    """Similarity of the places visited."""
+    arcs: float
+    """Similarity of the steps between them."""
+
+
+def ranked(valid: Sequence[Valid], row_id: str | int, options: MutationOptions) -> list[Valid]:
+    """The candidates, best first.
+
+    ``coverage``: the most similar lines, then arcs (arXiv 2504.05518, Algorithm 1). Among equals each operator has
+    the same chance whatever the number of its mutants, so that the many arithmetic ones do not crowd out the rest.
+    A hash of seed, row and name decides, so neither other rows nor the order of work play a part.
+    ``first`` and ``all``: the order in which operators were tried.
+    """
+    if options.select != "coverage":
+        return list(valid)
+
+    def drawn(name: str) -> str:
+        return sha256_json([options.seed, row_id, name])
+
+    return sorted(
+        valid,
+        key=lambda one: (-one.lines, -one.arcs, drawn(one.mutant.operator), drawn(one.mutant.id)),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# Which mutants can be asked about: they end, return literals, and return something else than the original.
+
+
+def judged(original: Observation, mutant: Mutant, seen: Observation, options: MutationOptions) -> Valid | str:
+    """The mutant with what was measured, or the kind of reason against it.
+
+    Outputs differ if Python's ``==`` says so: ``1`` for ``True`` is no difference, since a grader may not see it.
+    """
+    if seen.failure is not None:
+        return seen.failure.kind
+    if not all(is_askable(text) for text in seen.outputs):
+        return "no literal"
+    pairs = zip(original.outputs, seen.outputs, strict=True)
+    differing = tuple(case for case, pair in enumerate(pairs) if not compare(*pair).python_eq)
+    if len(differing) < (len(seen.outputs) if options.differ == "all" else 1):
+        return "same output"
+    lines, arcs = similarity(original, seen, mutant)
+    return Valid(mutant=mutant, seen=seen, discriminating=differing, lines=lines, arcs=arcs)
+
+
+def is_askable(text: str) -> bool:
+    """Whether an output is a literal that a model can be asked for: no nan and no infinity anywhere in it."""
+    literal = parse_literal(text)
+    return isinstance(literal, Literal) and _is_finite(literal.value)
+
+
+def _is_finite(value: Any) -> bool:
+    match value:
+        case float() | complex():
+            return cmath.isfinite(value)
+        case list() | tuple() | set() | frozenset():
+            return all(_is_finite(item) for item in value)
+        case dict():
+            return all(_is_finite(item) for pair in value.items() for item in pair)
+    return True
+
 
 _DIGITS = 4
 """Of a similarity, in a row."""
@@ -202,3 +296,38 @@ def _told(row: ExecutionRow, options: MutationOptions, facts: dict[str, Any]) ->
     """The row's metadata with how its mutant was sought and what was found."""
     asked = {name: getattr(options, name) for name in ("select", "differ", "raw", "seed")}
     return {**(row.metadata or {}), "mutation": {**asked, **facts}}
+
+
+# --------------- Rows in, rows with mutants out: in order, on several threads, the same whatever their number.
+
+
+def mutate_rows(
+    rows: Iterable[ExecutionRow], options: MutationOptions, executor: Executor, *, workers: int = 1
+) -> Iterator[ExecutionRow]:
+    """Each row with its mutant, in order; what comes out hangs on row and options alone.
+
+    A row without a valid mutant comes back with ``has_mutation=False`` and the reason in ``metadata``; so does one
+    that cannot be run or whose recorded output is not what its program returns. With ``select="all"`` a row comes
+    back once per mutant, its id followed by ``/`` and the mutant's.
+
+    Args:
+        rows: originals; a mutant they carry already is replaced.
+        options: what to make and what to keep.
+        executor: the jail.
+        workers: rows under way at once.
+
+    Raises:
+        SandboxError: the machinery that runs programs failed.
+    """
+    for made in mutate_each(rows, options, executor, workers=workers):
+        yield from made
+
+
+def mutate_each(
+    rows: Iterable[ExecutionRow], options: MutationOptions, executor: Executor, *, workers: int = 1
+) -> Iterator[tuple[ExecutionRow, ...]]:
+    """As `mutate_rows`, with what became of each row kept together."""
+    if workers == 1:
+        yield from (mutate_row(row, options, executor) for row in rows)
+        return
+    yield from in_order(rows, lambda row: mutate_row(row, options, executor), workers=workers)

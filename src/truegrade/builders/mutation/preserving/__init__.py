@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from truegrade.builders.mutation.preserving.augmented import expand_augmented
-from truegrade.builders.mutation.preserving.dead_code import add_dead_code
-from truegrade.builders.mutation.preserving.logic import apply_de_morgan, swap_comparisons
-from truegrade.builders.mutation.preserving.loops import change_loops
+from truegrade.builders.mutation.preserving.forms import (
+    add_dead_code,
+    apply_de_morgan,
+    change_loops,
+    expand_augmented,
+    swap_comparisons,
+)
 from truegrade.builders.mutation.preserving.rename import rename_variables
 
 Rewriting = Callable[[ast.Module], ast.Module]
