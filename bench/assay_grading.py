@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from truegrade.api import unsafe_allowed
-from truegrade.pipeline.local_grader import LocalGrader
+from truegrade.pipeline.grade import LocalGrader
 from truegrade.profiles import find_profile
 from truegrade.records import Completion, Problem
 from truegrade.statistics.intervals import cluster_interval

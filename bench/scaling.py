@@ -34,10 +34,8 @@ import numpy as np
 
 import truegrade
 from truegrade.benchmarks import load_benchmark
-from truegrade.pipeline.grade import grade_run
-from truegrade.pipeline.graders import Grader
+from truegrade.pipeline.grade import Grader, LocalGrader, grade_run
 from truegrade.pipeline.importing import import_file
-from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.report.progress_lines import Silent

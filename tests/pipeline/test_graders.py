@@ -10,8 +10,7 @@ import pytest
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.integrations.ray.cluster import parse_address
-from truegrade.pipeline.graders import open_grader
-from truegrade.pipeline.local_grader import LocalGrader
+from truegrade.pipeline.grade import LocalGrader, open_grader
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Problem
 from truegrade.sandbox.procfs import descendants

@@ -9,7 +9,7 @@ import pytest
 
 import truegrade
 from truegrade.benchmarks import load_benchmark
-from truegrade.pipeline.selection import select, told
+from truegrade.pipeline.loading import select, told
 from truegrade.records.config import Sampling
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from truegrade.sandbox import Limits, Sandbox
 
-ALWAYS = ("truegrade.pipeline.local_grader", "truegrade.pipeline.asking")
+ALWAYS = ("truegrade.pipeline.grade", "truegrade.pipeline.asking")
 """Modules that open a sandbox for each grading and close it after."""
 IF_IMPORTED = (
     *("truegrade.analysis.audit.contest_audit", "truegrade.evolution.workplace"),

@@ -22,9 +22,8 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of, opened
+from truegrade.pipeline.loading import apart, completion_file
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.published import completion_file
-from truegrade.pipeline.selection import apart
 from truegrade.profiles import Profile, find_profile
 from truegrade.statistics.claims import Claim, parse_claim
 from truegrade.statistics.windows import described

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.pipeline.selection import made_for
+from truegrade.pipeline.loading import made_for
 from truegrade.pipeline.summary import ProfileSummary, profile_summary, read_summary
 from truegrade.statistics.windows import EVERYTHING, FILTERS, described, inside, narrowed
 from truegrade.store import Run

@@ -12,7 +12,7 @@ from truegrade.analysis.comparability import GradedRun, graded, obstacles, remar
 from truegrade.analysis.matrix import tallies_of
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.selection import made_for, window_of
+from truegrade.pipeline.loading import made_for, window_of
 from truegrade.pipeline.summary import ProfileSummary, TaskLine, read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import PairedComparison, compare_paired, estimate

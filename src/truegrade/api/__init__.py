@@ -19,13 +19,22 @@ from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
-from truegrade.pipeline.graders import open_grader
+from truegrade.pipeline.grade import open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past
 from truegrade.pipeline.importing import opened as opened_source
-from truegrade.pipeline.loading import load_announced, load_for, problems_of
+from truegrade.pipeline.loading import (
+    Limit,
+    apart,
+    completion_file,
+    left_out,
+    load_announced,
+    load_for,
+    narrow,
+    problems_of,
+    select,
+    window_of,
+)
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.published import completion_file
-from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, window_of
 from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
 from truegrade.pipeline.tracking import track
 from truegrade.pipeline.verdicts import with_packages
@@ -102,7 +111,7 @@ def run(
             cache, probe, batch, exclude_seen, out: as for `generate`.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
-        executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
+        executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.grade.open_grader`).
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
             None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.

@@ -20,10 +20,10 @@ from truegrade.errors import DataMissing, TruegradeError, UserError
 from truegrade.files import run_log
 from truegrade.models.base import Model
 from truegrade.pipeline.generate import complete
-from truegrade.pipeline.graders import open_grader
+from truegrade.pipeline.grade import open_grader
 from truegrade.pipeline.importing import RUNS
+from truegrade.pipeline.loading import Limit
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.selection import Limit
 from truegrade.pipeline.stages import RunRequest, prepare, submit
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile

@@ -16,8 +16,8 @@ from truegrade.models import DEFAULT_MODEL, find_preset
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.pipeline.importing import RUNS
+from truegrade.pipeline.loading import Limit
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.selection import Limit
 from truegrade.profiles import AnyProfile
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress_lines import Silent

@@ -10,8 +10,7 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.pipeline.exporting import export_run
 from truegrade.pipeline.importing import slug
-from truegrade.pipeline.loading import load_for, problems_of
-from truegrade.pipeline.selection import narrow, window_of
+from truegrade.pipeline.loading import load_for, narrow, problems_of, window_of
 from truegrade.pipeline.summarise import summarise_part
 from truegrade.pipeline.tracking import track
 from truegrade.profiles import AnyProfile, find_profile

@@ -24,8 +24,8 @@ from truegrade.errors import DataMissing, UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
 from truegrade.pipeline.importing import RUNS, slug
+from truegrade.pipeline.loading import Limit
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.selection import Limit
 from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark, find_suite, is_suite
 from truegrade.pipeline.suites.suite import argument
 from truegrade.profiles import AnyProfile

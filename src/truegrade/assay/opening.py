@@ -26,9 +26,8 @@ from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileT
 from truegrade.assay.targets.programs import words_of_command
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.errors import UserError
-from truegrade.pipeline.loading import load_announced
+from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.selection import Limit, select
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json

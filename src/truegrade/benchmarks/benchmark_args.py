@@ -84,7 +84,7 @@ def whole_number(args: Mapping[str, str], name: str, default: int, allowed: rang
 
 
 def limit_of(text: int | str | None) -> int | tuple[int, int] | None:
-    """A limit as `truegrade.pipeline.selection.select` takes it, from ``N`` or ``A-B``; None for none.
+    """A limit as `truegrade.pipeline.loading.select` takes it, from ``N`` or ``A-B``; None for none.
 
     Raises:
         ValueError: it is neither, or it is empty.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truegrade.analysis.standings import LeftOutBenchmark, PairStanding
-    from truegrade.pipeline.selection import Limit
+    from truegrade.pipeline.loading import Limit
     from truegrade.store import Run
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -276,7 +276,7 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
           **options: Any) -> None:  # fmt: skip
     """Grade runs, or files of completions of other tools (docs/formats.md), also in a folder or zip."""
     from truegrade import api
-    from truegrade.pipeline.published import completion_files
+    from truegrade.pipeline.loading import completion_files
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")

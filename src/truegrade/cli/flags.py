@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from truegrade.pipeline.selection import Limit
+    from truegrade.pipeline.loading import Limit
 
 ARGUMENT = re.compile(r"`([a-z]\w*)(?:=(True|False))?`")
 """A mark in a message: `` `limit` ``, `` `allow_unsafe=True` ``; see `truegrade.errors.UserError`."""

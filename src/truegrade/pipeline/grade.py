@@ -3,24 +3,179 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing, contextmanager
+from pkgutil import resolve_name
+from types import MappingProxyType
+from typing import Protocol
 
 import msgspec
 
-from truegrade.errors import BadRecord
+from truegrade.errors import BadRecord, SandboxError, UnknownName, UserError
 from truegrade.grading.marks import MISSING_PACKAGE
-from truegrade.pipeline.graders import Grader
-from truegrade.pipeline.local_grader import LocalGrader
+from truegrade.pipeline.loading import scored
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.selection import scored
-from truegrade.pipeline.verdicts import limits_for, package_versions
+from truegrade.pipeline.verdicts import answer_of, limits_for, package_versions, verdict_on
 from truegrade.profiles import Profile
-from truegrade.records import Completion, Problem, SampleKey, Verdict
+from truegrade.records import Answer, Completion, Problem, SampleKey, Verdict
+from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
 from truegrade.store.facts import CompletionFacts
+
+# ------- Who turns completions into verdicts: this machine's cores, or those of many machines, opened by name.
+
+
+class Grader(Protocol):
+    """Gives completions their verdicts; how many machines work for it is its own affair."""
+
+    def verdicts(
+        self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
+    ) -> Generator[Verdict, None, None]:
+        """One verdict for each completion, as they become known: the order is not that of the completions.
+
+        Completions are drawn only as fast as they are graded. Closing the generator ends what is under way.
+
+        Args:
+            completions: each answers one of ``problems``.
+            problems: by id.
+            profile: the rules.
+
+        Raises:
+            SandboxError: programs would have to run at level 1 and that is not allowed, or a machine failed.
+        """
+
+    def close(self) -> None:
+        """Give back what it holds; safe to call twice."""
+
+
+class OpenGrader(Protocol):
+    """How `open_grader` opens one."""
+
+    def __call__(self, address: str, workers: int | None, allow_unsafe: bool, /) -> Grader:
+        """Check the address and what has to be installed; start nothing.
+
+        Raises:
+            UserError: one of them is at fault.
+        """
+
+
+GRADERS: Mapping[str, str] = MappingProxyType(
+    {
+        "local": "truegrade.pipeline.grade:open_local",
+        "ray": "truegrade.integrations.ray:open_ray",
+    }
+)
+"""Name to ``module:function`` (`OpenGrader`), imported when asked for: most need a package of their own."""
+
+
+def open_grader(name: str, *, workers: int | None = None, allow_unsafe: bool = False) -> Grader:
+    """A grader by name; close it when done. Nothing is started or reached before something is graded.
+
+    Args:
+        name: ``local``, ``ray``, or with an address: ``ray:auto``, ``ray:HOST:PORT``, ``ray://HOST:PORT``.
+        workers: programs run at once; None for one a core.
+        allow_unsafe: run programs even at protection level 1.
+
+    Raises:
+        UnknownName: there is none of that name.
+        UserError: its address cannot be meant, or the package that it needs is not installed.
+    """
+    bare, _, address = name.partition(":")
+    if bare not in GRADERS:
+        raise UnknownName("executor", name, GRADERS)
+    opener: OpenGrader = resolve_name(GRADERS[bare])
+    return opener(address, workers, allow_unsafe)
+
+
+# -------------------------- Grading on this machine: threads that ask, and one sandbox that runs the programs.
+
+
+class LocalGrader:
+    """A `truegrade.pipeline.grade.Grader` of threads; the sandbox starts nothing before a program has to run.
+
+    Args:
+        workers: programs run at once, also where several threads draw verdicts.
+        allow_unsafe: run programs even where only resource limits protect this machine (level 1).
+    """
+
+    def __init__(self, workers: int, *, allow_unsafe: bool = False) -> None:
+        self._workers, self._allow_unsafe = max(1, workers), allow_unsafe
+        self._slots = threading.Semaphore(self._workers)
+        self._lock = threading.Lock()
+        self._open: set[Sandbox] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """End what is under way in other threads: it fails with a SandboxError."""
+        with self._lock:
+            self._closed = True
+            for sandbox in self._open:
+                sandbox.close()
+
+    def verdicts(
+        self, completions: Iterable[Completion | None], problems: Mapping[str, Problem], profile: Profile
+    ) -> Generator[Verdict, None, None]:
+        """See `truegrade.pipeline.grade.Grader.verdicts`.
+
+        Answers are taken out in this thread; ``workers`` threads judge those that need a program. A completion
+        that is None says that no other is there yet: what was judged meanwhile is handed out.
+        """
+        pool = ThreadPoolExecutor(self._workers, thread_name_prefix="grade")
+        under_way: set[Future[Verdict]] = set()
+        limits = limits_for(profile, problems.values())
+        try:  # the sandbox closes first: that ends the programs which the threads wait for
+            with self._sandbox(limits) as sandbox:
+                for completion in completions:
+                    full = len(under_way) >= 4 * self._workers
+                    if full or completion is None:
+                        done, under_way = wait(under_way, None if full else 0, FIRST_COMPLETED)
+                        yield from (future.result() for future in done)
+                    if completion is None:
+                        continue
+                    problem = problems[completion.problem_id]
+                    answer = answer_of(completion, problem, profile)
+                    if answer.value is not None and profile.executes(problem):
+                        under_way.add(pool.submit(self._judged, completion, problem, profile, sandbox, answer))
+                    else:
+                        yield verdict_on(completion, problem, profile, sandbox, answer)
+                yield from (future.result() for future in as_completed(under_way))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _judged(
+        self, completion: Completion, problem: Problem, profile: Profile, sandbox: Sandbox, answer: Answer
+    ) -> Verdict:
+        with self._slots:
+            return verdict_on(completion, problem, profile, sandbox, answer)
+
+    @contextmanager
+    def _sandbox(self, limits: Limits) -> Iterator[Sandbox]:
+        """A sandbox that `close` closes too."""
+        with Sandbox(limits, workers=self._workers, allow_unsafe=self._allow_unsafe) as sandbox:
+            with self._lock:
+                if self._closed:
+                    raise SandboxError("the grader is closed; open another to grade more")
+                self._open.add(sandbox)
+            try:
+                yield sandbox
+            finally:
+                with self._lock:
+                    self._open.discard(sandbox)
+
+
+def open_local(address: str, workers: int | None, allow_unsafe: bool) -> LocalGrader:
+    """``--executor local``, one worker a core unless told otherwise.
+
+    Raises:
+        UserError: an address was given.
+    """
+    if address:
+        raise UserError(f"`executor` local:{address}: this machine has no address; write `executor` local")
+    return LocalGrader(workers or os.cpu_count() or 1, allow_unsafe=allow_unsafe)
+
 
 NO_TEXT = hashlib.sha256().hexdigest()
 """Stands in a verdict for the text of a request that failed (`Completion.sha256`)."""

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from msgspec import UNSET
+
+from truegrade.datasets.identity import identity
+from truegrade.datasets.learned import FILE, REASON
+from truegrade.errors import first_few
+from truegrade.models.micro.shown import was_shown
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.verdict_table import VerdictTable, counted
+from truegrade.pipeline.prompts import POPULATIONS
+from truegrade.pipeline.verdict_table import VerdictTable, counted, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,
+    ChoiceTask,
     ContestTask,
     FunctionTask,
     OracleTask,
+    OutputTask,
     Problem,
     Reason,
     SampleKey,
     SuiteTask,
 )
 from truegrade.records.config import GenerationConfig
-from truegrade.store.facts import Shape
-from truegrade.store.importers import replies_format
+from truegrade.statistics import Exchangeability, TaskTally
+from truegrade.statistics.windows import Window, described
+from truegrade.store import Manifest
+from truegrade.store.facts import Shape, VerdictFacts
+from truegrade.store.importers import IMPORTERS, Importer, replies_format
 
 T = TypeVar("T")
 
@@ -172,3 +185,197 @@ def reply_form(
     )
     said = f"{forms}: {failed} of {len(judged)} fail for their form, whatever program they hold"
     return [caution("reply-form", said, failed, len(judged))]
+
+
+# ---- Warnings from a run's manifest, counts and problems: parts left out, limits near, what a model has seen.
+
+
+IN_THE_BOX = "embedded/truegrade-micro"
+"""How the names of the models that come with the package begin."""
+SHOWN = 5
+"""Problems that a warning names before it says how many more there are."""
+
+
+def data_cautions(manifest: Manifest, problems: Mapping[str, Problem], window: Window) -> list[Caution]:
+    """The warnings on the problems asked: modified, a part, seen by the model, unknown to it."""
+    return [
+        *_modified(manifest),
+        *_partial(manifest, len(problems), window),
+        *_trained_on(manifest, problems),
+        *_adapters_past(manifest),
+        *_not_trained(manifest, problems),
+    ]
+
+
+def _modified(manifest: Manifest) -> list[Caution]:
+    """The warning that the data file is not the pinned one."""
+    of = manifest.benchmark
+    if of.modified is UNSET:
+        return []
+    return [caution("modified-data", f"this is no result on {of.name}: {of.modified}")]
+
+
+def _partial(manifest: Manifest, tasks: int, window: Window) -> list[Caution]:
+    """The warning that a run covers a part of its benchmark."""
+    whole = manifest.benchmark.problems
+    if tasks >= whole:
+        return []
+    chosen = f" ({described(window)})" if window else ""
+    said = f"only {tasks} of the {whole} problems of {manifest.benchmark.label}{chosen}"
+    return [caution("subset", said, tasks, whole)]
+
+
+def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that programs were shown to the model in the box when it was trained."""
+    generation = manifest.generation
+    if generation is None or not _is_shipped(generation.model):
+        return []
+    programs = dict.fromkeys(
+        (problem.task.program, problem.task.pairing.shown)
+        for problem in problems.values()
+        if isinstance(problem.task, OutputTask) and problem.task.pairing is not None
+    )
+    asked = Counter(kind for _, kind in programs)
+    shown = Counter(kind for program, kind in programs if _was_shown(program))
+    if not shown:
+        return []
+    counts = ", ".join(f"{shown[kind]} of {asked[kind]} {POPULATIONS[kind]}" for kind in asked)
+    kept = "seed 0 of `truegrade data build dsl-list` was held out"
+    said = f"{generation.model} was trained on programs of this data set: {counts}; {kept}"
+    return [caution("trained-on", said, shown.total(), asked.total())]
+
+
+def _adapters_past(manifest: Manifest) -> list[Caution]:
+    """The warnings on what the adapter learned from: unknown, or left out."""
+    found = []
+    if manifest.training_data == "unknown":
+        said = f"training data unknown: the adapter has no {FILE}, so it may have seen these problems"
+        found.append(caution("training-data-unknown", said))
+    seen = [problem for problem, why in manifest.excluded.items() if why == REASON]
+    if seen:
+        said = f"left out, because the adapter learned from them: {first_few(seen, SHOWN)}"
+        asked = manifest.benchmark.problems if manifest.selected is None else len(manifest.selected)
+        found.append(caution("seen", said, len(seen), asked))
+    return found
+
+
+def _is_shipped(model: str) -> bool:
+    """Whether it is the model whose training programs are known, with an adapter or without."""
+    return model.startswith(IN_THE_BOX) and not model.startswith(f"{IN_THE_BOX}-early")
+
+
+def _was_shown(program: str) -> bool:
+    try:
+        return was_shown(identity(program))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that the model in the box was asked what it cannot answer."""
+    generation = manifest.generation
+    if generation is None or not generation.model.startswith(IN_THE_BOX):
+        return []
+    if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
+        return []
+    said = f"{generation.model} was not trained to choose between programs: use another model"
+    return [caution("not-trained", said)]
+
+
+def unscored(shown: Sequence[str]) -> list[Caution]:
+    """The warning that the run asked problems which this profile does not score."""
+    if not shown:
+        return []
+    said = f"not scored, because the prompts show their solutions: {', '.join(shown)}"
+    return [caution("unscored", said, len(shown))]
+
+
+def missing_replies(
+    manifest: Manifest, expected: int, answered: int, failed: int, profile: Profile
+) -> list[Caution]:
+    """The warnings that samples have no reply: whether a profile counts them, and how to request them.
+
+    Args:
+        manifest: of the run.
+        expected: samples that were to be answered.
+        answered: those with a reply.
+        failed: those whose every attempt failed.
+        profile: says whether it counts these as wrong.
+    """
+    counted = failed if profile.counts_failed else 0
+    left_out = expected - answered - counted
+    found = []
+    if counted:
+        said = f"{counted:,} of {_samples(expected)} {_failed(manifest)}, and count as wrong, as in the harness"
+        found.append(caution("failed-requests", said, counted, expected))
+    if left_out and manifest.generation is not None:
+        said = "have no reply and are not scored; run the same command again to request them"
+        found.append(_left_out(left_out, expected, said))
+    elif left_out:
+        absent = expected - answered - failed
+        if failed > counted:
+            found.append(_left_out(failed, expected, f"{_failed(manifest)}, and are not scored"))
+        if absent:
+            said = f"are not in the file, which has up to {_samples(manifest.samples_per_task)} per problem"
+            found.append(_left_out(absent, expected, f"{said}, and are not scored"))
+    return found
+
+
+def _left_out(number: int, expected: int, said: str) -> Caution:
+    return caution("missing-replies", f"{number:,} of {_samples(expected)} {said}", number, expected)
+
+
+def _failed(manifest: Manifest) -> str:
+    """What is said of samples whose requests failed; a file says it in the words of its format."""
+    if manifest.generation is not None:
+        return "have no reply, because every attempt failed"
+    return next((one.failed for one in IMPORTERS if one.name == manifest.import_format), Importer.failed)
+
+
+def stopped_by_results(stopping: Mapping[str, Any]) -> list[Caution]:
+    """The warning on every number of a run that an earlier version ended as soon as its results decided.
+
+    Args:
+        stopping: what that version wrote into the manifest.
+    """
+    if not (stopping.get("test") or {}).get("decision"):
+        return []
+    said = (
+        f"stopped early, when the comparison with {stopping.get('against')} was decided: how many problems were"
+        " asked depends on the results, so no interval or test for a fixed number of problems holds"
+    )
+    return [caution("stopped-when-decided", said)]
+
+
+def _samples(number: int) -> str:
+    return "1 sample" if number == 1 else f"{number:,} samples"
+
+
+def count_cautions(
+    tallies: Sequence[TaskTally],
+    n: int,
+    order: Exchangeability | None,
+    outcomes: Sequence[VerdictFacts],
+    advice: str,
+) -> list[Caution]:
+    """What a reader of the headline must know of its counts; ``advice`` is on replies that were cut."""
+    found = []
+    short = sum(tally.n < n for tally in tallies)
+    if short:
+        said = f"{short} of {len(tallies)} problems have fewer than {n} graded samples"
+        found.append(caution("uneven-samples", said, short, len(tallies)))
+    found += [caution("missing-packages", said) for said in missing_packages(outcomes)]
+    truncated = sum(o.truncated for o in outcomes)
+    if truncated:
+        said = f"{truncated} of {len(outcomes)} replies were cut at the token limit{advice}"
+        found.append(caution("truncated", said, truncated, len(outcomes)))
+    sensitive = sum(o.time_sensitive for o in outcomes)
+    if sensitive:
+        said = (
+            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
+            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
+        )
+        found.append(caution("time-limit", said, sensitive, len(outcomes)))
+    if order is not None and (sentence := order.warning()):
+        found.append(caution("not-exchangeable", sentence))
+    return found

@@ -40,14 +40,11 @@ from truegrade.pipeline.generate_in_batches import (
     generate_in_batches,
     plan_batches,
 )
-from truegrade.pipeline.grade import grade_run, grading_beside
-from truegrade.pipeline.graders import Grader
+from truegrade.pipeline.grade import Grader, LocalGrader, grade_run, grading_beside
 from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
-from truegrade.pipeline.loading import Shown, load_announced, problems_of
-from truegrade.pipeline.local_grader import LocalGrader
+from truegrade.pipeline.loading import Limit, Shown, load_announced, problems_of, select, told
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import PromptSet, render_prompts
-from truegrade.pipeline.selection import Limit, select, told
 from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
 from truegrade.pipeline.verdicts import with_packages

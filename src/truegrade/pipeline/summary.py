@@ -14,24 +14,22 @@ from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
 from truegrade.pipeline.budget_summary import pass_rate_by_budget
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
-from truegrade.pipeline.populations import pooled_populations, population_rates, unchanged
+from truegrade.pipeline.loading import made_for, scored
+from truegrade.pipeline.prompts import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
-from truegrade.pipeline.run_cautions import (
+from truegrade.pipeline.sample_cautions import (
     count_cautions,
     data_cautions,
-    missing_replies,
-    stopped_by_results,
-    unscored,
-)
-from truegrade.pipeline.sample_cautions import (
     identical_samples,
+    missing_replies,
     near_duplicates,
     one_sample,
     replies_as_programs,
     reply_form,
+    stopped_by_results,
+    unscored,
 )
 from truegrade.pipeline.score_means import first_sample, score_means
-from truegrade.pipeline.selection import made_for, scored
 from truegrade.pipeline.suite_rates import suite_rates
 from truegrade.pipeline.suite_tiers import TierRate, suite_tiers, tier_cautions
 from truegrade.pipeline.totals import CompletionTotals, RunUsage

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import msgspec
 
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.run_cautions import IN_THE_BOX
+from truegrade.pipeline.sample_cautions import IN_THE_BOX
 from truegrade.records import TOOL_CALLS, SampleKey
 from truegrade.statistics import NumberSummary, summarise
 from truegrade.store import Manifest

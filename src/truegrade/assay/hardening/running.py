@@ -25,9 +25,8 @@ from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.pipeline.loading import load_announced
+from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.selection import Limit, select
 from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.report import format as fmt
 from truegrade.report.progress_lines import Silent, download_progress

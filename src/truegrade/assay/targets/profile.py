@@ -12,7 +12,7 @@ from truegrade.assay.records import DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.errors import UserError
 from truegrade.grading.judgement import from_outcome
 from truegrade.grading.suites import suite_of
-from truegrade.pipeline.local_grader import LocalGrader
+from truegrade.pipeline.grade import LocalGrader
 from truegrade.profiles import Profile
 from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason
 from truegrade.sandbox import Limits, Sandbox

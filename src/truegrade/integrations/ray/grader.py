@@ -17,7 +17,7 @@ from truegrade.records import Completion, Problem, Verdict
 
 
 class RayGrader:
-    """A `truegrade.pipeline.graders.Grader` whose programs run on a Ray cluster, one actor a core.
+    """A `truegrade.pipeline.grade.Grader` whose programs run on a Ray cluster, one actor a core.
 
     Args:
         address: of the cluster, as `truegrade.integrations.ray.cluster.parse_address` returns it.
@@ -35,7 +35,7 @@ class RayGrader:
     def verdicts(
         self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
-        """See `truegrade.pipeline.graders.Grader.verdicts`; nothing is started if there is nothing to grade."""
+        """See `truegrade.pipeline.grade.Grader.verdicts`; nothing is started if there is nothing to grade."""
         queue = Queue(completions)
         first = queue.take(1)
         if not first:
