@@ -6,8 +6,7 @@ import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
 from truegrade.analysis.audit import CODES, Severity, audit
-from truegrade.analysis.audit.check_protocol import label_in
-from truegrade.analysis.audit.check_rounds import hypergeometric_tail
+from truegrade.analysis.audit.checks import hypergeometric_tail, label_in
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.profiles import open_profile
 from truegrade.report.progress_lines import Silent

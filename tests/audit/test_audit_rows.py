@@ -6,7 +6,7 @@ import pytest
 from audit_files import document, lines
 
 from support.importing import streamed
-from truegrade.analysis.audit.audit_rows import read_rows
+from truegrade.analysis.audit.survey import read_rows
 from truegrade.errors import BadRecord
 
 

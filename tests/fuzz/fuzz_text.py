@@ -19,7 +19,7 @@ from unittest.mock import patch
 import msgspec
 from fuzz_target import OPENED, Target
 
-from truegrade.analysis.audit.audit_rows import read_rows
+from truegrade.analysis.audit.survey import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.content import parse_json, read_content
 from truegrade.datasets.locate import locate

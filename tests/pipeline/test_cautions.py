@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import truegrade
 from support import contest_files
 from support import scripted_server as scripted
-from truegrade.analysis.matrix import read_matrix
+from truegrade.analysis.standings import read_matrix
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.cli.flags import with_flags

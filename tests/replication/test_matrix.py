@@ -6,7 +6,7 @@ import pytest
 from replication_runs import make_run
 from rich.console import Console
 
-from truegrade.analysis.matrix import read_matrix, rule_matrix
+from truegrade.analysis.standings import read_matrix, rule_matrix
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.report.matrix_text import print_matrix

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from replication_runs import make_run
 
 from truegrade.analysis.claim_check import CheckAnswer, answer_of
-from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.replication import ReplicationOutcome, replicate
 from truegrade.analysis.replication_question import OF_N, estimate_of
+from truegrade.analysis.standings import tallies_of
 from truegrade.cli.replication import replicate as command
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.summary import read_summary

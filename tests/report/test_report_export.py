@@ -19,7 +19,7 @@ from reasoning_runs import build_reasoning_run
 from report_runs import House, Lenient, build_run
 from rich.console import Console
 
-from truegrade.analysis.matrix import read_matrix
+from truegrade.analysis.standings import read_matrix
 from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.analysis.planning import plan
+from truegrade.analysis.standings import plan
 from truegrade.errors import UserError
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
 from truegrade.statistics.power import (

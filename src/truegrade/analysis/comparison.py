@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.analysis.comparability import GradedRun, graded, obstacles, remarks
-from truegrade.analysis.matrix import tallies_of
+from truegrade.analysis.standings import tallies_of
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.loading import made_for, window_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.analysis.comparability import GradedRun, differences, graded
-from truegrade.analysis.matrix import tallies_of
+from truegrade.analysis.standings import tallies_of
 from truegrade.errors import NotComparable, UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate

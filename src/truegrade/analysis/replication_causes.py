@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.own_number import own_count
 from truegrade.analysis.replication_question import MEANS
+from truegrade.analysis.standings import tallies_of
 from truegrade.benchmarks.mbpp import split_of
 from truegrade.pipeline.score_means import first_sample
 from truegrade.pipeline.summary import ProfileSummary, Summary

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.own_number import OwnNumber, own_number
+from truegrade.analysis.standings import tallies_of
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Estimate, Reason

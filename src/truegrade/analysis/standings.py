@@ -8,15 +8,122 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.analysis.matrix import tallies_of
+from truegrade.errors import UserError
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.summary import ProfileSummary, profile_summary, read_summary
+from truegrade.pipeline.score_means import first_sample
+from truegrade.pipeline.summary import ProfileSummary, Summary, profile_summary, read_summary
+from truegrade.pipeline.verdict_table import VerdictTable, disputed, side_by_side, verdict_table
 from truegrade.records import SCHEMA_VERSION, Estimate
+from truegrade.statistics import TaskTally, estimate
+from truegrade.statistics.power import ALPHA, POWER, mcnemar_detectable, mcnemar_power, mcnemar_tasks
 from truegrade.statistics.reasoning import ReasoningSummary, compare_reasoning
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import Gap
 from truegrade.store import Run
+
+# ------------ One set of completions under several profiles: headline numbers and the spread between profiles.
+
+
+class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One profile. Each number is None where no problem has the samples for it."""
+
+    profile: str
+    headline: str
+    """The metric that the profile's summary puts first."""
+    all_solutions: Estimate | None
+    """Share of all samples that pass."""
+    any_of_n: Estimate | None
+    """Share of problems with at least one sample that passes."""
+    first_sample: Estimate | None
+    """Share of problems whose sample 0 passes."""
+    pass_at: dict[int, Estimate]
+    """pass@k by k."""
+
+
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules down, numbers across, and the spread that the rules alone make."""
+
+    benchmark: str
+    model: str
+    samples_per_task: int
+    rows: list[MatrixRow]
+    spread: float
+    """Largest headline less smallest, as a fraction; 0 for a single profile."""
+    lowest: str
+    """Profile with the smallest headline."""
+    highest: str
+    compared: int
+    """Samples that at least one profile graded."""
+    disagreeing: int
+    """Samples that pass under one profile and fail under another."""
+    warnings: list[Caution] = []
+    """Those of the run."""
+
+
+def read_matrix(run: Run) -> Matrix:
+    """The matrix of a graded run, from its summary and verdicts.
+
+    Raises:
+        UserError: it was not graded.
+    """
+    summary = read_summary(run)
+    tasks = {line.id for profile in summary.profiles for line in profile.tasks}
+    outcomes = {
+        profile.profile: verdict_table(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
+        for profile in summary.profiles
+    }
+    return rule_matrix(summary, outcomes)
+
+
+def rule_matrix(summary: Summary, outcomes: Mapping[str, VerdictTable]) -> Matrix:
+    """Put the numbers of every profile side by side.
+
+    Args:
+        summary: of the run.
+        outcomes: by profile id; sample 0 is read from here, for a summary only counts.
+
+    Raises:
+        UserError: no profile, or one without outcomes.
+    """
+    missing = [profile.profile for profile in summary.profiles if profile.profile not in outcomes]
+    if missing or not summary.profiles:
+        raise UserError(f"no verdicts under {', '.join(missing) or 'any profile'}; grade the run first")
+    headlines = {profile.profile: profile.estimates[0].value for profile in summary.profiles}
+    lowest, highest = min(headlines, key=headlines.__getitem__), max(headlines, key=headlines.__getitem__)
+    table = [row for _, row in side_by_side([outcomes[name] for name in headlines])]
+    return Matrix(
+        benchmark=summary.benchmark,
+        model=summary.model,
+        samples_per_task=summary.samples_per_task,
+        rows=[_row(profile, outcomes[profile.profile]) for profile in summary.profiles],
+        spread=headlines[highest] - headlines[lowest],
+        lowest=lowest,
+        highest=highest,
+        compared=len(table),
+        disagreeing=sum(map(disputed, table)),
+        warnings=summary.warnings,
+    )
+
+
+def tallies_of(profile: ProfileSummary) -> list[TaskTally]:
+    """The counts behind a profile's numbers."""
+    return [TaskTally(task_id=t.id, cluster=t.cluster, n=t.n, c=t.c) for t in profile.tasks]
+
+
+def _row(profile: ProfileSummary, outcomes: VerdictTable) -> MatrixRow:
+    tallies = tallies_of(profile)
+    sampled = any(tally.n for tally in tallies)
+    return MatrixRow(
+        profile=profile.profile,
+        headline=profile.estimates[0].metric,
+        all_solutions=estimate("all_solutions", tallies) if sampled else None,
+        any_of_n=estimate("any_correct", tallies) if sampled else None,
+        first_sample=first_sample({line.id: line.cluster for line in profile.tasks}, outcomes),
+        pass_at={
+            int(e.metric.removeprefix("pass@")): e for e in profile.estimates if e.metric.startswith("pass@")
+        },
+    )
 
 
 class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,3 +313,66 @@ def _against(run: Run, summary: ProfileSummary, first: Run, baseline: ProfileSum
         else ()
     )
     return [*([whole] if whole is not None else []), *parts]
+
+
+# ------------------------ Sample size planning: any two of problems, difference and power determine the third.
+
+
+USUAL_DISCORDANT = (5.0, 10.0, 20.0, 40.0)
+"""Percent of problems on which two runs differ: from two versions of one model to two unlike models."""
+
+
+class PowerPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a plan: one sample a problem, McNemar's exact test."""
+
+    discordant: float
+    """Percent of problems on which exactly one of the runs is right."""
+    points: float | None
+    """Difference in percentage points; None if no difference is seen with this power."""
+    tasks: int | None
+    power: float
+    """As a fraction."""
+    alpha: float
+
+
+def plan(
+    *,
+    points: float | None = None,
+    tasks: int | None = None,
+    power: float | None = None,
+    discordant: Sequence[float] = (),
+    alpha: float = ALPHA,
+) -> list[PowerPlan]:
+    """Compute what is not given, for each share of problems on which the runs differ.
+
+    Args:
+        points: a difference in percentage points.
+        tasks: how many there are.
+        power: chance to see the difference, as a fraction; None for 0.8 unless both others are given.
+        discordant: shares in percent; empty for `USUAL_DISCORDANT`, as far as the difference can be had there.
+        alpha: significance level, two-sided.
+
+    Raises:
+        UserError: neither points nor problems, all three, or a number that cannot be.
+    """
+    if points is None and tasks is None:
+        raise UserError("give `points` (to learn how many problems), `tasks` (to learn which difference), or both")
+    if points is not None and tasks is not None and power is not None:
+        raise UserError("`points`, `tasks` and `power` leave nothing to compute; leave one of them out")
+    points = None if points is None else float(points)
+    shares = list(discordant) or [share for share in USUAL_DISCORDANT if share >= abs(points or 0.0)]
+    return [_line(points, tasks, power, share, alpha) for share in shares or [abs(points or 0.0)]]
+
+
+def _line(points: float | None, tasks: int | None, power: float | None, share: float, alpha: float) -> PowerPlan:
+    aim, discordant = POWER if power is None else power, share / 100
+    match points, tasks:
+        case None, int(known):
+            found = mcnemar_detectable(known, discordant, power=aim, alpha=alpha)
+            # No more tasks can be won than the runs differ on.
+            points = 100 * found if found is not None and found <= discordant else None
+        case float(wanted), None:
+            tasks = mcnemar_tasks(discordant, wanted / 100, power=aim, alpha=alpha)
+        case float(wanted), int(known):
+            aim = mcnemar_power(known, discordant, wanted / 100, alpha=alpha)
+    return PowerPlan(discordant=share, points=points, tasks=tasks, power=aim, alpha=alpha)

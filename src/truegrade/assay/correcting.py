@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.analysis.comparability import graded
-from truegrade.analysis.matrix import tallies_of
+from truegrade.analysis.standings import tallies_of
 from truegrade.api import unsafe_allowed
 from truegrade.assay.auditing import AuditedSample, SampleAudit
 from truegrade.assay.measures import MeasuredValue

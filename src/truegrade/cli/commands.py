@@ -411,7 +411,7 @@ def _print(finished: Run, as_json: bool) -> int:
 
     print_summary(summary, worded=with_flags)
     if len(summary.profiles) > 2:
-        from truegrade.analysis.matrix import read_matrix
+        from truegrade.analysis.standings import read_matrix
         from truegrade.report.matrix_text import print_matrix
 
         print_matrix(read_matrix(finished))

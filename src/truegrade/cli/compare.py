@@ -201,7 +201,7 @@ def power(
     as_json: bool,
 ) -> None:
     """Sample size, minimum detectable difference, or power of a comparison of two runs."""
-    from truegrade.analysis.planning import plan
+    from truegrade.analysis.standings import plan
 
     plans = plan(points=points, tasks=tasks, power=power, discordant=discordant, alpha=alpha)
     if as_json:

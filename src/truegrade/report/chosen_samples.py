@@ -11,8 +11,8 @@ from zlib import crc32
 import msgspec
 
 from truegrade.analysis.audit.findings import Finding
-from truegrade.analysis.matrix import Matrix, rule_matrix
 from truegrade.analysis.replication import stored_audit
+from truegrade.analysis.standings import Matrix, rule_matrix
 from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.pipeline.verdict_table import VerdictTable, disputed, graded, side_by_side, verdict_table
 from truegrade.records import Completion, Prompt, SampleKey, Verdict

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from truegrade.analysis.comparison import Comparison, RunPairing
-    from truegrade.analysis.planning import PowerPlan
+    from truegrade.analysis.standings import PowerPlan
 
 
 def print_comparisons(comparison: Comparison, *, console: Console | None = None) -> None:

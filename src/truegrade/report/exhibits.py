@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade.analysis.matrix import Matrix
+from truegrade.analysis.standings import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt

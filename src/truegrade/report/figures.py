@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 
 import msgspec
 
-from truegrade.analysis.matrix import Matrix
+from truegrade.analysis.standings import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.records import Estimate, SampleKey

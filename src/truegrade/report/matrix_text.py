@@ -11,7 +11,7 @@ from truegrade.report.wording import spread_note
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truegrade.analysis.matrix import Matrix, MatrixRow
+    from truegrade.analysis.standings import Matrix, MatrixRow
     from truegrade.records import Estimate
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.analysis.audit.findings import Finding
-from truegrade.analysis.matrix import Matrix, MatrixRow
+from truegrade.analysis.standings import Matrix, MatrixRow
 from truegrade.pipeline.summary import Disagreement, ProfileSummary, Summary, TaskLine
 from truegrade.pipeline.totals import RunUsage
 from truegrade.records import Estimate

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.importing import read_completions, sniff_format, streamed
-from truegrade.analysis.audit.audit_rows import read_rows
+from truegrade.analysis.audit.survey import read_rows
 from truegrade.cli import main
 from truegrade.errors import BadRecord
 from truegrade.records import Completion

@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from truegrade.analysis.audit.check_flags import check_flags
-from truegrade.analysis.audit.check_protocol import check_protocol
-from truegrade.analysis.audit.check_rounds import check_rounds
-from truegrade.analysis.audit.check_samples import check_samples
-from truegrade.analysis.audit.evidence import Evidence, gather
-from truegrade.analysis.audit.findings import CODES, Audit, Finding, Severity
+from truegrade.analysis.audit.checks import check_flags, check_protocol, check_rounds, check_samples
+from truegrade.analysis.audit.findings import CODES, Audit, Evidence, Finding, Severity, gather
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.progress import Progress
@@ -41,7 +37,7 @@ def audit(
     """Audit a file of completions.
 
     Args:
-        path: rows in a shape of `truegrade.analysis.audit.audit_rows`.
+        path: rows in a shape of `truegrade.analysis.audit.survey`.
         benchmark: what they answer.
         profile: rules of the fresh grading.
         progress: watches the grading.

