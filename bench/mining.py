@@ -20,8 +20,7 @@ from statistics import mean
 
 from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.builders.mutation.observing import Observer
-from truegrade.datasets.executions import ExecutionRow
-from truegrade.datasets.written import read_rows
+from truegrade.datasets.executions import ExecutionRow, read_rows
 from truegrade.sandbox import Limits, Sandbox
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from train.examples import HASH_CHARS
 from truegrade.builders.mutation.mutants import mutants_of, normalised
 from truegrade.builders.mutation.mutation_options import PUBLISHED, MutationOptions
-from truegrade.datasets.execution_rows import read_executions
+from truegrade.datasets.executions import read_executions
 from truegrade.datasets.identity import identity
 
 

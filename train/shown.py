@@ -14,7 +14,7 @@ from pathlib import Path
 
 from train.examples import shard
 from train.settings import Settings, read_settings
-from truegrade.datasets.execution_rows import read_executions
+from truegrade.datasets.executions import read_executions
 from truegrade.datasets.identity import identity
 from truegrade.models.micro.shown import pack
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.datasets.built import built_path
+from truegrade.datasets.executions import built_path
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.records import ChoiceTask
 

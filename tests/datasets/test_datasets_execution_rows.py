@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from truegrade.datasets.execution_rows import as_execution_row, read_executions
+from truegrade.datasets.executions import as_execution_row, read_executions
 from truegrade.errors import BadRecord
 
 LLM_LIST: dict[str, Any] = {

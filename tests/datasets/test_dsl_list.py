@@ -13,8 +13,8 @@ from truegrade.builders.dsl_list.build import degenerate
 from truegrade.builders.dsl_list.terms import TermSampler, default_weights, nonterminals, read_program, source
 from truegrade.builders.recheck import check_rows
 from truegrade.datasets.content import sha256
+from truegrade.datasets.executions import encode_rows
 from truegrade.datasets.identity import identity
-from truegrade.datasets.written import encode_rows
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.sandbox import Limits, Sandbox
 

@@ -8,9 +8,8 @@ from click.testing import CliRunner
 
 from support.hub_server import hub_server
 from truegrade.cli import main
-from truegrade.datasets.executions import ExecutionRow
-from truegrade.datasets.hub_card import hash_in, write_card
-from truegrade.datasets.written import encode_rows, read_rows
+from truegrade.datasets.executions import ExecutionRow, encode_rows, read_rows
+from truegrade.datasets.hub import hash_in, write_card
 from truegrade.errors import UserError
 
 ROWS = [
@@ -131,7 +130,7 @@ def test_the_card_names_every_field_that_occurs():
     assert "`dsl`" not in card and 'load_dataset("org/set", split="train")' in card
     assert hash_in("none") is None and hash_in(f"sha256: {'0' * 64}\nsha256: {'1' * 64}\n") is None
     for name in ExecutionRow.__struct_fields__:
-        from truegrade.datasets.hub_card import _MEANINGS
+        from truegrade.datasets.hub import _MEANINGS
 
         assert name in _MEANINGS
 

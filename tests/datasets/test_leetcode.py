@@ -7,8 +7,7 @@ import pytest
 from truegrade.builders.leetcode import LeetcodeOptions, build, read_submissions
 from truegrade.builders.leetcode.build import contest_date
 from truegrade.builders.leetcode.submissions import plain_functions
-from truegrade.datasets.recording import NotRecorded, Refused
-from truegrade.datasets.written import encode_rows
+from truegrade.datasets.executions import NotRecorded, Refused, encode_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.sandbox import Limits, Sandbox
 

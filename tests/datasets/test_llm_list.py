@@ -10,7 +10,7 @@ from support import scripted_server as scripted
 from truegrade.builders.llm_list import JournalEntry, LlmListOptions, build
 from truegrade.builders.llm_list.build import Idea, read_ideas, read_inputs, read_program
 from truegrade.cli import main
-from truegrade.datasets.recording import NotRecorded, Refused
+from truegrade.datasets.executions import NotRecorded, Refused
 from truegrade.errors import UserError
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store.journal import read_journal

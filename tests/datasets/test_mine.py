@@ -16,8 +16,7 @@ from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.builders.mutation.observing import Observer, observe_calls
 from truegrade.builders.recheck import check_rows
 from truegrade.builders.shapes import DictShape, ExactShape, ListShape, NumberShape, RecordShape, UnionShape
-from truegrade.datasets.recording import NotRecorded, RecordedCase, Refused
-from truegrade.datasets.written import encode_rows
+from truegrade.datasets.executions import NotRecorded, RecordedCase, Refused, encode_rows
 from truegrade.errors import UserError
 from truegrade.sandbox import Limits, Sandbox
 

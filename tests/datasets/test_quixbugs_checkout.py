@@ -6,8 +6,7 @@ import pytest
 
 from truegrade.datasets import SOURCES, pull
 from truegrade.datasets.content import sha256
-from truegrade.datasets.quixbugs_files import is_checkout, rows_of_checkout
-from truegrade.datasets.quixbugs_splits import REST, SPLITS, TEST, TRAIN, split_of
+from truegrade.datasets.quixbugs_files import REST, SPLITS, TEST, TRAIN, is_checkout, rows_of_checkout, split_of
 from truegrade.errors import BadRecord, UserError
 
 

@@ -7,12 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.builders.recheck import check_rows
-from truegrade.datasets.executions import ExecutionRow, Preserved
-from truegrade.datasets.free_names import free_names
-from truegrade.datasets.identity import identity
+from truegrade.datasets.executions import (
+    ExecutionRow,
+    NotRecorded,
+    Preserved,
+    RecordedCase,
+    read_rows,
+    record,
+    run_cases,
+    write_rows,
+)
+from truegrade.datasets.identity import free_names, identity
 from truegrade.datasets.literal_text import call_text, literal_text
-from truegrade.datasets.recording import NotRecorded, RecordedCase, record, run_cases
-from truegrade.datasets.written import read_rows, write_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.sandbox import Limits, Sandbox
 

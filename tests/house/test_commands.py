@@ -19,7 +19,7 @@ from support import anthropic_server, contest_files, extend_page, pages, vendor_
 from support import scripted_server as scripted
 from support.stand_in_data import MODIFIED, data_with_stand_ins
 from truegrade.cli import main
-from truegrade.datasets.built import built_path
+from truegrade.datasets.executions import built_path
 from truegrade.models import find_preset
 
 ROOT = Path(__file__).parents[2]

@@ -18,8 +18,8 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import limit_of
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
-from truegrade.datasets.locate import find, locate
-from truegrade.datasets.unpinned import UNPINNED
+from truegrade.datasets.download import find, locate
+from truegrade.datasets.sources import UNPINNED
 from truegrade.errors import DataMissing, UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model

@@ -14,7 +14,7 @@ from truegrade.assay.written_calls import is_plain
 from truegrade.benchmarks import humanevalplus, mbppplus
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
-from truegrade.datasets.locate import find
+from truegrade.datasets.download import find
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor

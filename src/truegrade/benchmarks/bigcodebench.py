@@ -21,7 +21,7 @@ from truegrade.benchmarks.packages import PACKAGES, with_packages
 from truegrade.benchmarks.pinned import Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.datasets.content import read_content
-from truegrade.datasets.locate import locate
+from truegrade.datasets.download import locate
 from truegrade.datasets.rows import parse_rows
 from truegrade.errors import UserError
 from truegrade.records import SuiteTask

@@ -12,8 +12,7 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark
 from truegrade.benchmarks.benchmark_args import choice
 from truegrade.datasets import Rows
-from truegrade.datasets.execution_rows import read_executions
-from truegrade.datasets.executions import ExecutionRow, Texts
+from truegrade.datasets.executions import ExecutionRow, Texts, read_executions
 from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.records import Problem

@@ -15,9 +15,8 @@ from pathlib import Path
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import check_arguments, flag
 from truegrade.benchmarks.execution_cases import refuse_repeated
-from truegrade.datasets.contest_releases import select_files
-from truegrade.datasets.contest_rows import ContestRow, read_contest_rows
-from truegrade.datasets.unpinned import UNPINNED
+from truegrade.datasets.contest_rows import ContestRow, read_contest_rows, select_files
+from truegrade.datasets.sources import UNPINNED
 from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.grading.contests.tests import public_kinds
 from truegrade.records import ContestTask, Problem

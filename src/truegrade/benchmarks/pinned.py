@@ -46,7 +46,7 @@ def load_pinned(
         source: the pinned file.
         row_type: struct of one row.
         item: makes a task of a row.
-        data: where the file is (`truegrade.datasets.locate`).
+        data: where the file is (`truegrade.datasets.download`).
         args: task arguments given.
         known: task arguments taken; ``allow_modified`` is one of them.
         made_of_checkout: where the source is a repository, see `read_pinned`.

@@ -17,8 +17,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, check_arguments, choice, flag
 from truegrade.benchmarks.pinned import read_pinned
 from truegrade.datasets import SOURCES
-from truegrade.datasets.quixbugs_files import is_checkout, rows_of_checkout
-from truegrade.datasets.quixbugs_splits import SPLITS, split_of
+from truegrade.datasets.quixbugs_files import SPLITS, is_checkout, rows_of_checkout, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
 
 NAME = "quixbugs"

@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.builders.leetcode.submissions import with_imports
-from truegrade.datasets.executions import ExecutionRow, Texts
-from truegrade.datasets.recording import RecordedCase, run_cases
+from truegrade.datasets.executions import ExecutionRow, RecordedCase, Texts, run_cases
 from truegrade.errors import BadRecord
 from truegrade.extraction.calls import parse_arguments
 from truegrade.grading.executor import Executor

@@ -73,7 +73,7 @@ def data_show(name: str, as_json: bool) -> None:
     import msgspec
 
     from truegrade.datasets import source
-    from truegrade.datasets.locate import find
+    from truegrade.datasets.download import find
 
     pinned = source(name)
     local = find(pinned)

@@ -14,8 +14,7 @@ from truegrade.cli.options import Number, echo, json_option, model_args_option, 
 
 if TYPE_CHECKING:
     from truegrade.builders.recheck import OutputDifference
-    from truegrade.datasets.executions import ExecutionRow
-    from truegrade.datasets.recording import Refused
+    from truegrade.datasets.executions import ExecutionRow, Refused
     from truegrade.sandbox import Sandbox
 
 EXIT_DIFFERS = 1
@@ -71,7 +70,7 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
     """Generate programs from a grammar of list functions."""
     from truegrade.builders.dsl_list import DslListOptions, Type, variant_of
     from truegrade.builders.dsl_list import build as rows_of
-    from truegrade.datasets.built import built_path
+    from truegrade.datasets.executions import built_path
 
     wanted = {"list": Type.LIST, "int": Type.INT, "bool": Type.BOOL}[returns]
     options = DslListOptions(returns=wanted, weights=_weights(asked["grammar"], weights, examples), **asked)
@@ -196,7 +195,7 @@ def build_llm_list(model: str, base_url: str | None, model_args: dict[str, Any],
 def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool) -> None:
     """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
     from truegrade.builders.recheck import check_rows
-    from truegrade.datasets.written import read_rows
+    from truegrade.datasets.executions import read_rows
     from truegrade.report.progress_lines import Silent, TerminalProgress
 
     rows = read_rows(file)
@@ -233,7 +232,7 @@ def _jail(workers: int | None, allow_unsafe: bool | None, hash_seed: int = 0) ->
 def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
     """The weights asked for, or None for the default ones."""
     from truegrade.builders.dsl_list import GRAMMARS, fit, read_weights
-    from truegrade.datasets.written import read_rows
+    from truegrade.datasets.executions import read_rows
     from truegrade.errors import UnknownName, UserError
 
     if grammar not in GRAMMARS:
@@ -258,8 +257,7 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
     Raises:
         UserError: it made none.
     """
-    from truegrade.datasets.recording import Refused
-    from truegrade.datasets.written import prepare, write_rows
+    from truegrade.datasets.executions import Refused, prepare, write_rows
     from truegrade.errors import UserError
     from truegrade.report.progress_lines import Silent, TerminalProgress
 

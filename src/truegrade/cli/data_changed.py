@@ -119,7 +119,7 @@ def change_statements(
     from truegrade.benchmarks import load_benchmark
     from truegrade.benchmarks.changed_rows import rows_of_pairs
     from truegrade.builders.changed import change_problems, operator_rules, rules_named
-    from truegrade.datasets.written import prepare
+    from truegrade.datasets.executions import prepare
     from truegrade.errors import UserError
     from truegrade.files.json_text import encode
     from truegrade.store.manifest import write_atomically

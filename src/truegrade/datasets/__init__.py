@@ -1,6 +1,6 @@
 """Benchmark files: pinned, found or downloaded, verified, read into typed rows."""
 
-from truegrade.datasets.locate import ListedDataset, LocatedFile, list_sources, locate, pull
+from truegrade.datasets.download import ListedDataset, LocatedFile, list_sources, locate, pull
 from truegrade.datasets.rows import Rows, check_rows, parse_rows, read_source
 from truegrade.datasets.sources import SOURCES, PinnedFile, source
 

@@ -3,12 +3,61 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import symtable
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import TypeVar
 
-from truegrade.datasets.docstrings import without_docstrings
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json
+
+# ----------------------------------------------------------------------------------------------------------------
+# The names that a program reads and does not bind: what must be imported, or defined elsewhere, for it to run.
+
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def free_names(program: str) -> tuple[str, ...]:
+    """Names read but bound nowhere in the program, built-ins excepted; sorted.
+
+    Raises:
+        SyntaxError: the text is no program.
+    """
+    top = symtable.symtable(program, "<program>", "exec")
+    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    read = {name for table in _tables(top) for name in _global_reads(table)}
+    return tuple(sorted(read - bound - _BUILTINS))
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)
+
+
+def _global_reads(table: symtable.SymbolTable) -> Iterator[str]:
+    at_top = table.get_type() == "module"
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (symbol.is_global() or at_top):
+            yield symbol.get_name()
+
+
+# --------------------------- Programs without their docstrings, which often hold the very answers as examples.
+
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def without_docstrings(tree: Node) -> Node:
+    """The tree with every function's and class's docstring taken out; the tree given is changed."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or ([] if isinstance(node, ast.Module) else [ast.Pass()])
+    return tree
 
 
 @lru_cache(4096)  # what decides about a program asks for it again and again

@@ -87,3 +87,96 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); check QuixBugs out again") from None
+
+
+# -------------------------------- The problems of QuixBugs that CORAL-X trains on, selects on, and leaves out.
+# The names are those of CORAL-X (skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md). It says of
+# the third group that they have no JSON tests; so has ``reverse_linked_list``, which it trains on all the same.
+
+
+TRAIN = frozenset(
+    {
+        *("gcd", "get_factors", "is_valid_parenthesization", "levenshtein", "longest_common_subsequence"),
+        *("max_sublist_sum", "pascal", "reverse_linked_list", "hanoi", "mergesort", "bitcount", "bucketsort"),
+        *("find_first_in_sorted", "find_in_sorted", "flatten", "knapsack", "kth", "lis", "powerset"),
+        *("quicksort", "rpn_eval", "shunting_yard", "sqrt", "subsequences"),
+    }
+)
+"""24 problems that adapters learn from."""
+
+TEST = frozenset(
+    {
+        *("kheapsort", "lcs_length", "next_palindrome", "next_permutation"),
+        *("possible_change", "sieve", "to_base", "wrap"),
+    }
+)
+"""8 problems that genomes are selected on."""
+
+REST = frozenset(
+    {
+        *("breadth_first_search", "depth_first_search", "detect_cycle", "minimum_spanning_tree"),
+        *("shortest_path_length", "shortest_path_lengths", "shortest_paths", "topological_ordering"),
+    }
+)
+"""8 problems that CORAL-X filters out."""
+
+SPLITS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"coralx-train": TRAIN, "coralx-test": TEST, "coralx-rest": REST}
+)
+"""Names of programs by the name of their split."""
+
+
+def split_of(program: str) -> str:
+    """The split of a program.
+
+    Raises:
+        KeyError: QuixBugs has no such program.
+    """
+    for split, programs in SPLITS.items():
+        if program in programs:
+            return split
+    raise KeyError(program)
+
+
+# --------- The Python part of CWEval as its authors keep it, two files a task, made into the rows of one file.
+#     benchmark/core/py/NAME_task.py    head, docstring and a secure solution behind ``# BEGIN SOLUTION``
+#     benchmark/core/py/NAME_test.py    pytest module; each case is marked ``functionality`` or ``security``
+#
+# The texts are kept as they are; `truegrade.benchmarks.cweval` says what is made of them. The bytes made are
+# those that the source pins.
+
+
+_FOLDER = Path("benchmark", "core", "py")
+
+
+def is_cweval_checkout(folder: Path) -> bool:
+    """Whether a folder is laid out as upstream's repository."""
+    return (folder / _FOLDER).is_dir()
+
+
+def rows_of_cweval(folder: Path) -> bytes:
+    """The JSON Lines of a checkout: a row a task, by name.
+
+    Raises:
+        UserError: a file is missing or cannot be read.
+    """
+    programs = sorted((folder / _FOLDER).glob("*_task.py"))
+    if not programs:
+        raise UserError(f"{folder / _FOLDER}: holds no tasks; check CWEval out again")
+    return "".join(json.dumps(_row_of_cweval_files(path)) + "\n" for path in programs).encode()
+
+
+def _row_of_cweval_files(program: Path) -> dict[str, str]:
+    name = program.stem.removesuffix("_task")
+    return {
+        "name": name,
+        "task": _text_of_cweval_files(program),
+        "test": _text_of_cweval_files(program.with_name(f"{name}_test.py")),
+    }
+
+
+def _text_of_cweval_files(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); check CWEval out again") from None

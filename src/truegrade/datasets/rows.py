@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from truegrade.datasets.content import parse_json, read_content, recognised, sha256
-from truegrade.datasets.download import Progress
-from truegrade.datasets.locate import LocatedFile, locate
+from truegrade.datasets.download import LocatedFile, Progress, locate
 from truegrade.datasets.sources import PinnedFile
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import convert

@@ -14,7 +14,7 @@ from truegrade.benchmarks import find_benchmark, known_benchmark
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.table import REGISTRY, load_found
 from truegrade.datasets import pull, source
-from truegrade.datasets.locate import find
+from truegrade.datasets.download import find
 from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError, first_few
 from truegrade.profiles import Profile
 from truegrade.records import ChoiceTask, OutputTask, Problem

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.datasets.content import read_content, sha256
-from truegrade.datasets.locate import locate
+from truegrade.datasets.download import locate
 from truegrade.datasets.sources import PinnedFile
 from truegrade.errors import BadRecord
 

@@ -18,8 +18,8 @@ import msgspec
 from truegrade.builders.changed.calls import as_tests, calls_of_tests, has_check, is_plain
 from truegrade.builders.changed.material import ChangeRule, Material, Proposal
 from truegrade.builders.changed.statement import Example, Form, NotChanged, read_statement, render_value
-from truegrade.datasets.docstrings import without_docstrings
-from truegrade.datasets.recording import RecordedCase, run_cases
+from truegrade.datasets.executions import RecordedCase, run_cases
+from truegrade.datasets.identity import without_docstrings
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.executor import Executor

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from truegrade.datasets.executions import RecordedCase
 from truegrade.datasets.literal_text import literal_text
-from truegrade.datasets.recording import RecordedCase
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.grading.programs import statements
 

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.builders.changed.calls import case_of
-from truegrade.datasets.recording import RecordedCase
+from truegrade.datasets.executions import RecordedCase
 from truegrade.errors import TruegradeError
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.programs import stub

@@ -13,7 +13,7 @@ from truegrade.builders.changed.material import ChangeRule, Material, Proposal
 from truegrade.builders.changed.statement import NotChanged, Statement, read_statement
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.builders.mutation.sites import sites
-from truegrade.datasets.recording import run_cases
+from truegrade.datasets.executions import run_cases
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.programs import extract_program
 from truegrade.extraction.thinking import final_channel

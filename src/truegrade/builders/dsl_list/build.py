@@ -19,9 +19,8 @@ import msgspec
 
 from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, VARIABLES, Type
 from truegrade.builders.dsl_list.terms import Term, TermSampler, Weights, default_weights, expression, source
-from truegrade.datasets.executions import ExecutionRow
+from truegrade.datasets.executions import ExecutionRow, RecordedCase, run_cases
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import RecordedCase, run_cases
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json

@@ -16,9 +16,8 @@ from typing import Any
 import msgspec
 
 from truegrade.builders.leetcode.submissions import LeetCodeSubmission, Solution, plain_functions
-from truegrade.datasets.executions import ExecutionRow
+from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.extraction.calls import parse_arguments
 from truegrade.grading.executor import Executor
 

@@ -19,9 +19,8 @@ from typing import Any
 import msgspec
 
 from truegrade.datasets.content import parse_json, read_content
-from truegrade.datasets.docstrings import without_docstrings
-from truegrade.datasets.free_names import free_names
-from truegrade.datasets.recording import NotRecorded
+from truegrade.datasets.executions import NotRecorded
+from truegrade.datasets.identity import free_names, without_docstrings
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import convert
 

@@ -18,11 +18,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.datasets.docstrings import without_docstrings
-from truegrade.datasets.executions import ExecutionRow
-from truegrade.datasets.free_names import free_names
-from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import NotRecorded, RecordedCalls, RecordedCase, Refused, record
+from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
+from truegrade.datasets.identity import free_names, identity, without_docstrings
 from truegrade.errors import UserError
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.literals import Literal, parse_literal

@@ -9,9 +9,8 @@ from pathlib import Path
 import msgspec
 
 from truegrade.builders.mine.inputs import FoundFunction, Opaque, choose_cases, discover
-from truegrade.datasets.executions import ExecutionRow
+from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, Refused, record
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import NotRecorded, RecordedCalls, Refused, record
 from truegrade.grading.executor import Executor
 
 

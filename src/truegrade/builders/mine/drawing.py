@@ -18,7 +18,7 @@ import msgspec
 
 from truegrade.builders.mine.shapes import ANY, BYTES, INT, NONE, STR, Parameter
 from truegrade.builders.shapes import DictShape, ListShape, NumberShape, Shape, ShapeDrawer, TextShape
-from truegrade.datasets.recording import RecordedCase
+from truegrade.datasets.executions import RecordedCase
 from truegrade.extraction.parsing import quietly
 
 _WORDS = "abcdefghijXYZ019"

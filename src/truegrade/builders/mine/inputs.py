@@ -22,8 +22,8 @@ from truegrade.builders.mine.shapes import Parameter, parameters_of
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
 from truegrade.builders.mutation.one_row import is_askable
+from truegrade.datasets.executions import NotRecorded, RecordedCase, Refused
 from truegrade.datasets.literal_text import call_text, literal_text
-from truegrade.datasets.recording import NotRecorded, RecordedCase, Refused
 from truegrade.extraction.literals import evaluate
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor

@@ -16,9 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
-from truegrade.datasets.docstrings import without_docstrings
-from truegrade.datasets.free_names import free_names
-from truegrade.datasets.recording import NotRecorded, Refused
+from truegrade.datasets.executions import NotRecorded, Refused
+from truegrade.datasets.identity import free_names, without_docstrings
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import Fault, parse_expression, quietly
 

@@ -18,7 +18,7 @@ from truegrade.builders.shapes import (
     TextShape,
     UnionShape,
 )
-from truegrade.datasets.recording import NotRecorded
+from truegrade.datasets.executions import NotRecorded
 from truegrade.extraction.literals import evaluate, is_literal
 from truegrade.extraction.parsing import Fault, parse_expression
 

@@ -14,10 +14,8 @@ from truegrade.builders.mutation.mutants import flaw_of
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.one_row import mutate_each
 from truegrade.datasets.content import parse_json, read_content, sha256
-from truegrade.datasets.execution_rows import as_execution_row
-from truegrade.datasets.executions import ExecutionRow
+from truegrade.datasets.executions import ExecutionRow, as_execution_row, write_rows
 from truegrade.datasets.rows import parse_rows
-from truegrade.datasets.written import write_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json

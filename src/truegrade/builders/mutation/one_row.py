@@ -41,7 +41,7 @@ from truegrade.builders.mutation.observing import (
 )
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved
-from truegrade.datasets.free_names import free_names
+from truegrade.datasets.identity import free_names
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor

@@ -14,7 +14,7 @@ import msgspec
 
 from truegrade.benchmarks import BENCHMARKS, find_benchmark, load_benchmark
 from truegrade.datasets import source
-from truegrade.datasets.locate import find
+from truegrade.datasets.download import find
 from truegrade.errors import UserError
 from truegrade.files.json_text import UNREADABLE
 from truegrade.pipeline.cautions import Caution
