@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.extraction.markers import between_markers
+from truegrade.extraction.blocks import between_markers
 
 CODE = "def f(x):\n    return x\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.cpu import cpu_within
-from truegrade.extraction.special_tokens import reply_behind, without_special_tokens
+from truegrade.extraction.thinking import reply_behind, without_special_tokens
 
 QWEN = "<|im_start|>system\nCode.<|im_end|>\n<|im_start|>user\nspread<|im_end|>\n<|im_start|>assistant\n"
 

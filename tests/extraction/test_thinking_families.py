@@ -13,7 +13,7 @@ from truegrade.extraction.assertions import extract_input, extract_output
 from truegrade.extraction.choices import extract_choice
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.programs import extract_program
-from truegrade.extraction.thinking_markers import FAMILIES
+from truegrade.extraction.thinking import FAMILIES
 from truegrade.records import Reason
 
 THOUGHTS = {

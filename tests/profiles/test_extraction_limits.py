@@ -5,7 +5,7 @@ import pytest
 from profile_rows import PROGRAM, completion, oracle, problems
 
 from support.cpu import cpu_within
-from truegrade.extraction.bounds import MAX_REPLY_CHARS
+from truegrade.extraction.parsing import MAX_REPLY_CHARS
 from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import PROFILES, evalplus_span, evalscope_extraction, lm_eval, open_profile
 from truegrade.profiles.evalplus_sanitize import sanitize

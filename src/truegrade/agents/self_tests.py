@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from truegrade.extraction.continuations import longest_start
 from truegrade.extraction.fences import fenced_blocks
-from truegrade.extraction.parsing import Parser, unix_newlines
-from truegrade.extraction.source import SourceText
+from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 
 MAX_TESTS = 50

@@ -12,7 +12,7 @@ import msgspec
 from truegrade.builders.leetcode.submissions import with_imports
 from truegrade.datasets.executions import ExecutionRow, RecordedCase, Texts, run_cases
 from truegrade.errors import BadRecord
-from truegrade.extraction.calls import parse_arguments
+from truegrade.extraction.equalities import parse_arguments
 from truegrade.grading.executor import Executor
 from truegrade.grading.literals import compare
 

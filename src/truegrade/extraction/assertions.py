@@ -24,20 +24,23 @@ from functools import cache
 from itertools import chain, groupby
 from typing import NamedTuple
 
-from truegrade.extraction.blocks import AnswerBlocks, Block, answer_blocks, holds_tag
-from truegrade.extraction.calls import call_named, inside, parse_arguments, parse_call, same_arguments
+from truegrade.extraction.blocks import AnswerBlocks, Block, answer_blocks, final_channel_of_answer, holds_tag
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.equalities import (
     Equality,
+    call_named,
     calls_pattern,
     find_calls,
     find_equalities,
+    inside,
+    parse_arguments,
+    parse_call,
     read_equality,
+    same_arguments,
     source_of,
 )
 from truegrade.extraction.literals import Literal, parse_literal, strip_decoration
 from truegrade.extraction.parsing import Fault, Parser, unix_newlines
-from truegrade.extraction.quoted import final_channel_of_answer
 from truegrade.extraction.spellings import respelled
 from truegrade.records import Answer, Reason
 

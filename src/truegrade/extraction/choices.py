@@ -26,10 +26,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from truegrade.extraction.assertions import extract_output, extract_output_answer, of_another_call
+from truegrade.extraction.blocks import final_channel_of_choice
 from truegrade.extraction.expressions import expression_ends
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser, any_digits, unix_newlines
-from truegrade.extraction.quoted import final_channel_of_choice
 from truegrade.records import Answer, Reason
 
 MAX_OBJECTS = 100

@@ -12,7 +12,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from truegrade.extraction.calls import parse_call
+from truegrade.extraction.equalities import parse_call
 from truegrade.extraction.parsing import Fault, Parser
 
 MAX_CHARS = 2_000

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from truegrade.extraction.definitions import implements, returns, without_prose
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser
-from truegrade.extraction.special_tokens import BARRED
+from truegrade.extraction.thinking import BARRED
 
 _MAX_CUTS = 40
 _CODE_LINE = re.compile(r"^([ \t]+)\S", re.MULTILINE)

@@ -22,6 +22,7 @@ from functools import cache
 import msgspec
 from msgspec.structs import replace
 
+from truegrade.extraction.blocks import between_markers, final_channel_of_program
 from truegrade.extraction.continuations import (
     continues,
     continues_up_to_garbage,
@@ -39,12 +40,9 @@ from truegrade.extraction.definitions import (
     only_names,
     without_prose,
 )
-from truegrade.extraction.fences import Fence, code_blocks, fenced_blocks, without_fence_lines
-from truegrade.extraction.markers import between_markers
+from truegrade.extraction.fences import Fence, code_blocks, fenced_blocks, unfenced_program, without_fence_lines
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
-from truegrade.extraction.quoted import final_channel_of_program
 from truegrade.extraction.thinking import Weight
-from truegrade.extraction.unfenced import unfenced_program
 from truegrade.records import Answer, Form, Reason
 
 MAX_FENCES = 200

@@ -11,8 +11,7 @@ from __future__ import annotations
 import ast
 import re
 
-from truegrade.extraction.calls import parse_call, same_arguments
-from truegrade.extraction.equalities import find_calls
+from truegrade.extraction.equalities import find_calls, parse_call, same_arguments
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser
 
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"

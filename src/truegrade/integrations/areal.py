@@ -17,7 +17,7 @@ from typing import Any
 
 from areal.workflow.rlvr import RLVRWorkflow
 
-from truegrade.extraction.special_tokens import without_special_tokens
+from truegrade.extraction.thinking import without_special_tokens
 from truegrade.integrations.rewards.environment import settings_of
 from truegrade.integrations.rewards.grader import reward_grader
 from truegrade.integrations.rewards.records import PolicyReply, RewardError

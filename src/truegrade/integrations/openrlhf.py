@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from truegrade.extraction.special_tokens import reply_behind
+from truegrade.extraction.thinking import reply_behind
 from truegrade.integrations.rewards.grader import reward_grader
 from truegrade.integrations.rewards.records import PolicyReply, RewardError
 from truegrade.integrations.rewards.rows import reply_to

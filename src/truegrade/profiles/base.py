@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
+from truegrade.extraction.parsing import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Verdict
@@ -124,7 +124,7 @@ class Profile(ABC):
         """
 
     def answer(self, problem: Problem, completion: Completion) -> Answer:
-        """Take the answer out of a completion, with bounded work; see `truegrade.extraction.bounds`.
+        """Take the answer out of a completion, with bounded work; see `truegrade.extraction.parsing`.
 
         A reply beyond the bounds is no answer, with a reason of its own: ``extraction_limit``.
 

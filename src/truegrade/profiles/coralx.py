@@ -12,7 +12,7 @@ from typing import ClassVar
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extraction.coralx import take_code
+from truegrade.extraction.contest_programs import take_code
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement

@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from truegrade.extraction.parsing import quietly
-from truegrade.extraction.source import SourceText
+from truegrade.extraction.parsing import SourceText, quietly
 from truegrade.profiles.evalplus_span import longest_span
 from truegrade.records import Answer, Reason
 

@@ -14,10 +14,8 @@ from bisect import bisect_left, bisect_right
 from enum import Enum, auto
 from itertools import accumulate
 
-from truegrade.extraction.bounds import ExtractionLimitError
-
 # One lock for all who silence warnings: `catch_warnings` swaps process-wide state.
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, ExtractionLimitError, quietly
 
 MAX_PARSED_CHARS = 3_000_000
 """What is parsed for one reply, at most some 5 s of CPU, and `MAX_SOURCE_CHARS` at once; EvalPlus has no bound. A

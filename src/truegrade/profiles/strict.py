@@ -19,10 +19,10 @@ from truegrade.extraction.assertions import (
     extract_output,
     extract_output_answer,
 )
+from truegrade.extraction.blocks import between_markers
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.literals import NotLiteral, parse_literal
-from truegrade.extraction.markers import between_markers
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.choices import grade_choice
 from truegrade.grading.contests.separate import count_passed, grade_separately
@@ -95,7 +95,7 @@ class Strict(Profile):
         Rule("prompt", "input prediction: CRUXEval's direct prompt", _CRUXEVAL),
         Rule("prompt", "repair: quixbugs.repair, the function's name for the file's",
              "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md create_quixbugs_prompt"),
-        Rule("extraction", "final channel after thinking, by the markers of extraction/thinking_markers.py: a"
+        Rule("extraction", "final channel after thinking, by the markers of extraction/thinking.py: a"
              " draft in a thought is no answer, an end of thinking counts where an answer follows, a special token"
              " where one precedes it; a marker between back-ticks or quoted in the answer ends nothing", "ours"),
         Rule("extraction", "the fence that defines the entry point; imports and helpers kept; bodies, unclosed"

@@ -18,7 +18,7 @@ import msgspec
 from truegrade.builders.leetcode.submissions import LeetCodeSubmission, Solution, plain_functions
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import identity
-from truegrade.extraction.calls import parse_arguments
+from truegrade.extraction.equalities import parse_arguments
 from truegrade.grading.executor import Executor
 
 _FIRST_CONTEST, _FIRST_DATE = 431, datetime.date(2025, 1, 5)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from truegrade.extraction.fenced_spans import spans
+from truegrade.extraction.blocks import spans
 from truegrade.grading.contests.harness import Harness, grade_as
 from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import Tests

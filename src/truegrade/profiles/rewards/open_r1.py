@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from truegrade.extraction.fenced_spans import spans
+from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import ScriptTest, Trial, first_failure, passed_of, script_trials

@@ -7,7 +7,7 @@ import re
 from operator import eq
 from typing import ClassVar
 
-from truegrade.extraction.fenced_spans import spans
+from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement

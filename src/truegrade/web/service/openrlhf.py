@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
-from truegrade.extraction.special_tokens import reply_behind
+from truegrade.extraction.thinking import reply_behind
 from truegrade.grading.marks import TAMPERING
 from truegrade.records import Reason, Verdict
 from truegrade.web.http_refusals import Refusal, unprocessable
