@@ -20,8 +20,7 @@ from areal.workflow.rlvr import RLVRWorkflow
 from truegrade.extraction.thinking import without_special_tokens
 from truegrade.integrations.rewards.environment import settings_of
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.records import PolicyReply, RewardError
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import PolicyReply, RewardError, reply_to
 
 WITHIN_S = 12.0
 """Longest time of `reward_fn`, three seconds under AReaL's limit."""

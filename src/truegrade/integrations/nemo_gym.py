@@ -22,7 +22,7 @@ from pydantic import Field
 
 from truegrade.errors import TruegradeError
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import reply_to
 
 
 class TruegradeResourcesServerConfig(BaseResourcesServerConfig):  # type: ignore[misc]

@@ -15,8 +15,7 @@ from typing import Any
 
 from truegrade.extraction.thinking import reply_behind
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.records import PolicyReply, RewardError
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import PolicyReply, RewardError, reply_to
 
 
 def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.records import Reward
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import Reward, reply_to
 
 
 class TruegradeEvaluator:

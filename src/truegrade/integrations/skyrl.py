@@ -19,7 +19,7 @@ from typing import Any
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import reply_to
 
 
 class TruegradeEnv(BaseTextEnv):  # type: ignore[misc]

@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from truegrade.errors import UserError
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.records import Reward
-from truegrade.integrations.rewards.rows import reply_to, text_of
+from truegrade.integrations.rewards.records import Reward, reply_to, text_of
 
 RewardFunction = Callable[..., list[float | None]]
 Unknown = Literal["none", "raise"]
@@ -34,7 +33,7 @@ def truegrade_reward(
 
     Args:
         column: that holds the tests; by default the first that a row has of ``ground_truth``,
-            ``verification_info``, ``tests`` and others (`truegrade.integrations.rewards.rows.TRUTHS`).
+            ``verification_info``, ``tests`` and others (`truegrade.integrations.rewards.records.TRUTHS`).
         unknown: what a reply gets of which nothing is known: ``none``, or ``raise`` for a `RewardError`; by
             default ``none`` where the TRL that is installed leaves such replies out of their group.
         settings: of `truegrade.integrations.rewards.grader.RewardGrader`.

@@ -19,7 +19,7 @@ from verifiers.v1.state import StateT
 from verifiers.v1.task import ConfigT, DataT
 
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import reply_to
 
 
 async def reward(task: Any, trace: Any, **settings: Any) -> float:

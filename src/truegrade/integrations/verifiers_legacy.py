@@ -14,8 +14,7 @@ from typing import Any
 import verifiers.legacy as vf
 
 from truegrade.integrations.rewards.grader import RewardGrader, reward_grader
-from truegrade.integrations.rewards.records import PolicyReply, Reward
-from truegrade.integrations.rewards.rows import reply_to, text_of
+from truegrade.integrations.rewards.records import PolicyReply, Reward, reply_to, text_of
 
 _FOUND = "truegrade"
 """Key of a state under which its reward lies until it is scored."""

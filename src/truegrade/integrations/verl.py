@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from truegrade.integrations.rewards.grader import reward_grader
-from truegrade.integrations.rewards.rows import reply_to
+from truegrade.integrations.rewards.records import reply_to
 
 _OF_VERL = frozenset({"reward_router_address", "reward_model_tokenizer"})
 """What verl adds for reward models (``naive.py``)."""

@@ -151,14 +151,14 @@ def test_nothing_is_started_where_nothing_is_to_be_graded(samples, data_dir, tmp
 
 def test_what_machines_cannot_do_is_said_in_a_sentence(cluster, samples, data_dir, tmp_path, monkeypatch):
     """They lack the package, then the protection, then the version; stand-ins travel by value from the second."""
-    monkeypatch.setattr("truegrade.integrations.ray.grader.GradingActor", Unprotected)
+    monkeypatch.setattr("truegrade.integrations.ray.crew.GradingActor", Unprotected)
     executor = f"ray:{cluster.address}"
     with pytest.raises(SandboxError, match=r"does not start on the machines .* No module named"):
         grade(samples, data_dir, tmp_path / "run", executor=executor)
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with pytest.raises(SandboxError, match=r"^protection level 1$"):
         grade(samples, data_dir, tmp_path / "run", executor=executor)
-    monkeypatch.setattr("truegrade.integrations.ray.grader.GradingActor", Old)
+    monkeypatch.setattr("truegrade.integrations.ray.crew.GradingActor", Old)
     with pytest.raises(SandboxError, match=rf"has truegrade 0\.0\.1, this one {truegrade.__version__}"):
         grade(samples, data_dir, tmp_path / "run", executor=executor)
 
@@ -193,6 +193,6 @@ class Unprotected:
         return truegrade.__version__
 
     def grade_batch(self, batch, cargo):
-        from truegrade.integrations.ray.actor import GradedBatch
+        from truegrade.integrations.ray.cluster import GradedBatch
 
         return GradedBatch(verdicts=[], wall_s=0.0, failure="protection level 1")

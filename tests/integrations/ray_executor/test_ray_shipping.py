@@ -8,8 +8,8 @@ import pytest
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import UndecodableTests, decode
-from truegrade.integrations.ray import shipping
-from truegrade.integrations.ray.shipping import Received, ship
+from truegrade.integrations.ray import cluster as shipping
+from truegrade.integrations.ray.cluster import Received, ship
 from truegrade.records import ContestTask, FileSpan, FunctionTask, Problem
 
 

@@ -9,8 +9,7 @@ import pytest
 from support.reward_replies import LINES, MOSTLY, RIGHT, SLOW, SQUARES, WRONG, fenced, script, square
 from truegrade.errors import UserError
 from truegrade.integrations.rewards.grader import RewardGrader, reward_grader
-from truegrade.integrations.rewards.records import PolicyReply, RewardError, RewardLimits, Scheme
-from truegrade.integrations.rewards.truths import TruthCache
+from truegrade.integrations.rewards.records import PolicyReply, RewardError, RewardLimits, Scheme, TruthCache
 
 WRITES = """def f(n):
     import os

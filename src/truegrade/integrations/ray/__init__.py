@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from truegrade.errors import UserError
 from truegrade.integrations.ray.cluster import parse_address
-from truegrade.integrations.ray.grader import RayGrader
+from truegrade.integrations.ray.crew import RayGrader
 
 __all__ = ["RayGrader", "open_ray"]
 

@@ -4,12 +4,114 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import re
 import socket
-from typing import Any
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
 
-from truegrade.errors import SandboxError, UserError
-from truegrade.integrations.ray.shipping import GROUP_BYTES
+import msgspec
+
+from truegrade import __version__
+from truegrade.errors import SandboxError, TruegradeError, UserError
+from truegrade.grading.contests.tests import stored_text
+from truegrade.integrations.ray.queueing import TARGET_S
+from truegrade.pipeline.verdicts import verdict_on
+from truegrade.profiles import Profile
+from truegrade.records import Completion, ContestTask, FileSpan, Problem, Verdict
+from truegrade.sandbox import Limits, Sandbox
+
+# ----------------------------------------------------------------------------------------------------------------
+# Problems on their way to the machines that grade: in groups, each moved to a machine once and kept there.
+# What a problem expects travels to the actor, which is the supervisor's side; a program is given none of it.
+
+
+GROUP_BYTES = 4 * 1024 * 1024
+"""Pickled problems in one object: a small data set is one, so is a single contest problem with large tests."""
+KEPT_BYTES = 16 * GROUP_BYTES
+"""Groups that an actor keeps unpacked, by their packed size."""
+
+
+class Shipment(msgspec.Struct, frozen=True):
+    """Where each problem is; the references are Ray's."""
+
+    group_of: dict[str, int]
+    references: list[Any]
+
+
+def ship(problems: Iterable[Problem], put: Callable[[bytes], Any]) -> Shipment:
+    """Put every problem into the object store.
+
+    Args:
+        problems: each with tests of its own, or with the place of a file on this machine where they lie.
+        put: stores bytes and returns a reference; `ray.put`.
+
+    Raises:
+        UserError: such a file is gone or was changed.
+    """
+    group_of: dict[str, int] = {}
+    references = []
+    for number, group in enumerate(_groups(problems)):
+        group_of |= dict.fromkeys(group, number)
+        references.append(put(pickle.dumps(group, protocol=pickle.HIGHEST_PROTOCOL)))
+    return Shipment(group_of, references)
+
+
+def _groups(problems: Iterable[Problem]) -> Iterator[dict[str, bytes]]:
+    """Problems, each pickled, by id; as many together as fit."""
+    group: dict[str, bytes] = {}
+    size = 0
+    for problem in problems:
+        packed = pickle.dumps(_whole(problem), protocol=pickle.HIGHEST_PROTOCOL)
+        if group and size + len(packed) > GROUP_BYTES:
+            yield group
+            group, size = {}, 0
+        group[problem.id] = packed
+        size += len(packed)
+    if group:
+        yield group
+
+
+def _whole(problem: Problem) -> Problem:
+    """The problem with what it left in a file: another machine does not have that."""
+    task = problem.task
+    if not isinstance(task, ContestTask) or not isinstance(task.private_tests, FileSpan):
+        return problem
+    held = msgspec.structs.replace(task, private_tests=stored_text(task.private_tests))
+    return msgspec.structs.replace(problem, task=held)
+
+
+class Received:
+    """The problems as an actor sees them; the groups used last are kept.
+
+    Args:
+        shipment: what was sent.
+        fetch: returns the bytes behind a reference; `ray.get`.
+    """
+
+    def __init__(self, shipment: Shipment, fetch: Callable[[Any], bytes]) -> None:
+        self._shipment, self._fetch = shipment, fetch
+        self._groups: OrderedDict[int, tuple[int, dict[str, Problem]]] = OrderedDict()
+        self._bytes = 0
+
+    def __getitem__(self, problem_id: str) -> Problem:
+        number = self._shipment.group_of[problem_id]
+        if number not in self._groups:
+            self._load(number)
+        self._groups.move_to_end(number)
+        return self._groups[number][1][problem_id]
+
+    def _load(self, number: int) -> None:
+        packed = self._fetch(self._shipment.references[number])
+        group = {key: pickle.loads(problem) for key, problem in pickle.loads(packed).items()}
+        self._groups[number] = (len(packed), group)
+        self._bytes += len(packed)
+        while self._bytes > KEPT_BYTES and len(self._groups) > 1:
+            _, (size, _) = self._groups.popitem(last=False)
+            self._bytes -= size
+
 
 STARTED_HERE = "local"
 """Ray's own name for a cluster that is started by, and ends with, the process that asks for it."""
@@ -149,3 +251,78 @@ def cores_of_cluster() -> int:
     if cores < 1:
         raise UserError("the Ray cluster has no cores; add nodes, or give `workers` if it grows on demand")
     return cores
+
+
+# -------------- What stands on a core of the cluster: a supervisor with a sandbox of its own, for one profile.
+
+
+_ENOUGH_S = 2 * TARGET_S
+"""Wall time after which a batch is handed back with what is done of it."""
+
+
+Cargo = tuple[Any]
+"""A reference by itself would be resolved by Ray before each call."""
+
+
+class GradedBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a batch: verdicts of its first samples, of all unless time ran out or something failed."""
+
+    verdicts: list[Verdict]
+    wall_s: float
+    failure: str | None = None
+    """The sentence of a `TruegradeError`: it ends the grading, here as on one machine."""
+    at_fault: Literal["user", "machine"] = "machine"
+    """Whether it was a `UserError`; the error itself may not survive pickling."""
+
+
+class GradingActor:
+    """Grades batches, one sample at a time; Ray calls it.
+
+    Args:
+        profile: class of the rules; an opened one may hold locks and caches of its process.
+        limits: of the programs.
+        allow_unsafe: run programs even at protection level 1.
+    """
+
+    def __init__(self, profile: type[Profile], limits: Limits, allow_unsafe: bool) -> None:
+        self._profile = profile()
+        self._problems: Received | None = None
+        self._sandbox = Sandbox(limits, workers=1, allow_unsafe=allow_unsafe)
+
+    def version(self) -> str:
+        """Of Truegrade on this machine; an answer at all says that the actor is alive."""
+        return __version__
+
+    def grade_batch(self, batch: Sequence[Completion], cargo: Cargo) -> GradedBatch:
+        """Give a batch its verdicts, in order, until they are all there or the time is up.
+
+        Args:
+            batch: samples of the problems shipped.
+            cargo: reference to the `Shipment`. Each batch brings it, since an actor that died and was started
+                anew has forgotten it; only the first of an actor's life opens it.
+        """
+        began = time.perf_counter()
+        problems = self._problems or self._open(cargo)
+        verdicts: list[Verdict] = []
+        failure: TruegradeError | None = None
+        for completion in batch:
+            try:
+                problem = problems[completion.problem_id]
+                verdicts.append(verdict_on(completion, problem, self._profile, self._sandbox))
+            except TruegradeError as error:
+                failure = error
+                break
+            if time.perf_counter() - began > _ENOUGH_S:
+                break
+        return GradedBatch(
+            verdicts=verdicts,
+            wall_s=time.perf_counter() - began,
+            failure=None if failure is None else str(failure),
+            at_fault="user" if isinstance(failure, UserError) else "machine",
+        )
+
+    def _open(self, cargo: Cargo) -> Received:
+        import ray
+
+        self._problems = Received(ray.get(cargo[0]), ray.get)
+        return self._problems

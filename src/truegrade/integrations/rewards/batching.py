@@ -23,8 +23,7 @@ from truegrade.errors import TruegradeError, UserError
 from truegrade.files.json_text import encode
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.integrations.client import ServiceError, told
-from truegrade.integrations.rewards.records import AnswerGiven
-from truegrade.integrations.rewards.truths import SentProblem
+from truegrade.integrations.rewards.records import AnswerGiven, SentProblem
 from truegrade.records import Reason
 from truegrade.web.service.messages import RewardResponse
 

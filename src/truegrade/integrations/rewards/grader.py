@@ -34,9 +34,10 @@ from truegrade.integrations.rewards.records import (
     RewardLimits,
     RewardObserver,
     Scheme,
+    SentProblem,
     Truncated,
+    TruthCache,
 )
-from truegrade.integrations.rewards.truths import SentProblem, TruthCache
 from truegrade.records import Reason
 
 CUT = frozenset({"length", "max_tokens"})

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
 from truegrade.errors import TruegradeError, UserError
+from truegrade.files.json_text import encode
 from truegrade.records import Form, Reason
+from truegrade.web.service.messages import InlineProblem
 
 OnError = Literal["retry", "raise"] | float
 """Where the grader fails: ask again until `retry_s` is over and then say None; raise at once; or this number."""
@@ -168,3 +174,115 @@ class Scheme(msgspec.Struct, frozen=True):
         if passed or pass_rate is None or not self.counts:
             return float(passed)
         return float(pass_rate >= self.argument) if self.name == "threshold" else pass_rate
+
+
+# ----------------- Where data sets keep tests, and messages keep a reply: what the adapters to trainers share.
+
+
+TRUTHS = ("ground_truth", "verification_info", "unit_tests", "test_cases", "tests", "answer", "solution", "label")
+"""Columns that hold tests, the first that a row has counts: verl and SkyRL, open-r1, NeMo Gym, and data sets of
+the Hub under the other names."""
+NAMES = ("problem_id", "task_id", "question_id", "id")
+"""Columns that name a problem."""
+
+
+def reply_to(row: Mapping[str, Any], text: str, **given: Any) -> PolicyReply:
+    """A reply, and what its row says of the problem.
+
+    Args:
+        row: of the trainer's data set.
+        text: the reply.
+        given: fields of `PolicyReply` that are known otherwise; those that are None are looked for in the row.
+    """
+    found: dict[str, Any] = {
+        "ground_truth": next((row[name] for name in TRUTHS if row.get(name) is not None), None),
+        "problem_id": next((str(row[name]) for name in NAMES if row.get(name) is not None), None),
+        "entry_point": row.get("entry_point") or row.get("fn_name"),
+    }
+    return PolicyReply(text=text, **(found | {name: value for name, value in given.items() if value is not None}))
+
+
+def text_of(completion: Any) -> str:
+    """The text of a completion: a text, or messages of which the last one counts."""
+    if isinstance(completion, str):
+        return completion
+    last = completion[-1] if isinstance(completion, list) and completion else completion
+    content = last.get("content") if isinstance(last, Mapping) else getattr(last, "content", None)
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content if isinstance(part, Mapping))
+    return str(content or "")
+
+
+# --------- Ground truths as the service is sent them: read once for all replies to a prompt, and written once.
+
+
+KEPT = 4096
+"""Ground truths that are kept."""
+KEPT_BYTES = 256 * 2**20
+"""Bytes of tests that are kept, as they are sent; a contest problem may have megabytes."""
+
+
+class SentProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem as a request holds it."""
+
+    id: str
+    """Goes by its tests, so that equal ones are sent once."""
+    body: bytes
+    """JSON; empty where the ground truth has no test."""
+    why_not: str = ""
+    """Why it has none."""
+
+
+class TruthCache:
+    """Reads ground truths and keeps the last; safe to use from several threads."""
+
+    def __init__(self, kept: int = KEPT, kept_bytes: int = KEPT_BYTES) -> None:
+        self._kept, self._kept_bytes = kept, kept_bytes
+        self._known: OrderedDict[object, SentProblem] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def problem(self, value: Any, entry_point: str | None) -> SentProblem:
+        """The problem that a ground truth states; what cannot be read is said, not raised."""
+        key = _key(value, entry_point)
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        made = _read(value, entry_point)
+        with self._lock:
+            if key is not None and key not in self._known:
+                self._known[key] = made
+                self._size += len(made.body)
+            while self._known and (len(self._known) > self._kept or self._size > self._kept_bytes):
+                self._size -= len(self._known.popitem(last=False)[1].body)
+        return made
+
+
+def _key(value: Any, entry_point: str | None) -> bytes | None:
+    """Equal for equal ground truths alone: a list may be changed in place, so that its identity says nothing."""
+    try:
+        return hashlib.sha256(encode((type(value).__name__, value, entry_point), enc_hook=_plain)).digest()
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """What a table of Parquet gives for a list: arrays of numpy."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(type(value).__name__)
+
+
+def _read(value: Any, entry_point: str | None) -> SentProblem:
+    try:
+        found = read_ground_truth(value, entry_point=entry_point)
+    except Exception as error:  # one odd row of a data set must not cost a training run its step
+        return SentProblem(id="", body=b"", why_not=f"{type(error).__name__}: {error}")
+    if found.task is None:
+        return SentProblem(id="", body=b"", why_not=found.why_not)
+    name = f"truth-{hashlib.sha256(encode(found.task)).hexdigest()[:32]}"
+    return SentProblem(id=name, body=encode(InlineProblem(task=found.task, id=name)))
