@@ -19,7 +19,7 @@ from truegrade.cli import main
 from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model
 from truegrade.records import Reason, SampleKey
-from truegrade.store.batch_journal import BatchLog, ClosedBatch, new_token
+from truegrade.store.manifest import BatchLog, ClosedBatch, new_token
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -11,7 +11,7 @@ from support.anthropic_server import KEY, Told, error
 from support.commands import signalled
 from truegrade.errors import ModelError
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.store.batch_journal import open_batches
+from truegrade.store.manifest import open_batches
 
 pytest.importorskip("anthropic")
 

@@ -15,7 +15,7 @@ from support.openai_batch_server import openai_batch_server
 from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.store.batch_journal import open_batches
+from truegrade.store.manifest import open_batches
 
 QUICK = {"batch_poll_s": 0.01}
 PRICED = {"input_price": 1000, "output_price": 2000}

@@ -10,8 +10,8 @@ import pytest
 import truegrade
 from support.openai_batch_server import openai_batch_server
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.store.batch_journal import BatchEvent, batches_path
 from truegrade.store.journal import read_journal
+from truegrade.store.manifest import BatchEvent, batches_path
 
 QUICK = {"batch_poll_s": 0.02}
 MODELS = ("openai/first", "openai/second")

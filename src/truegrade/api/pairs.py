@@ -32,9 +32,8 @@ from truegrade.report.progress_lines import download_progress
 from truegrade.report.suite_html import write_suite
 from truegrade.statistics.windows import check_cutoff
 from truegrade.store import Run
-from truegrade.store.batch_journal import open_batches
 from truegrade.store.journal import Notice
-from truegrade.store.manifest import now, read_manifest
+from truegrade.store.manifest import now, open_batches, read_manifest
 from truegrade.store.run import refuse_mixing
 from truegrade.store.trackers import NotTracked, open_trackers
 

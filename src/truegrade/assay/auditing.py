@@ -34,8 +34,7 @@ from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
 from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
 from truegrade.store import Run
-from truegrade.store.folder_lock import alone_in
-from truegrade.store.journal import Journal, Notice, read_journal
+from truegrade.store.journal import Journal, Notice, alone_in, read_journal
 
 
 class AuditedSample(msgspec.Struct, frozen=True, kw_only=True):

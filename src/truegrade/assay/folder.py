@@ -22,8 +22,7 @@ from truegrade.assay.records import AssayFinding, Battery, Probe, Said
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.checked_lines import with_checksum
 from truegrade.files.json_text import encode, read_json
-from truegrade.store.folder_lock import alone_in
-from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, ignore, read_journal
+from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, alone_in, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
 MANIFEST = "manifest.json"

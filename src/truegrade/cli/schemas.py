@@ -13,7 +13,7 @@ from truegrade.pipeline.suites import BenchmarkSuite
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Verdict
 from truegrade.store import Manifest
-from truegrade.store.batch_journal import BatchEvent
+from truegrade.store.manifest import BatchEvent
 from truegrade.store.run import StoredPrompt
 
 _TYPES: dict[str, type[msgspec.Struct]] = {

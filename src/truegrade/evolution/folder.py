@@ -16,8 +16,7 @@ from truegrade.evolution.search_order import Archive
 from truegrade.files.json_text import encode, read_json
 from truegrade.records import Estimate
 from truegrade.registry import Origin, refuse_another_file
-from truegrade.store.folder_lock import alone_in
-from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.journal import Journal, Notice, alone_in, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
 # ------------------------------------------------ What an evolution leaves on disk: the formats of its folder.

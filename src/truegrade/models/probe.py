@@ -18,8 +18,7 @@ from truegrade.models.base import Model
 from truegrade.models.probe_ports import Port, Seen, Unanswered, port_of
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling
-from truegrade.store.manifest import now
-from truegrade.store.probe_report import ProbeReport
+from truegrade.store.manifest import ProbeReport, now
 
 Style = Literal["chat", "text"]
 

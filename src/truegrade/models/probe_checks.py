@@ -9,7 +9,7 @@ import msgspec
 from truegrade.models.probe_ports import Port, Seen, ServicePort, Unanswered
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
-from truegrade.store.probe_report import Feature, State
+from truegrade.store.manifest import Feature, State
 
 TALKATIVE = 12
 """Characters that a reply must have to say anything about stop strings and limits."""

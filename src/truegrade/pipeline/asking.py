@@ -34,7 +34,7 @@ from truegrade.registry import Origin
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore
-from truegrade.store.probe_report import ProbeReport
+from truegrade.store.manifest import ProbeReport
 from truegrade.store.responses import ResponseCache, responses_path
 
 

@@ -26,8 +26,8 @@ from truegrade.records import (
 )
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
-from truegrade.store.batch_journal import open_batches
 from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import open_batches
 
 T = TypeVar("T")
 Sample = tuple[Problem, Prompt, SampleKey]

@@ -42,8 +42,8 @@ from truegrade.pipeline.prompts import PromptSet
 from truegrade.records import Attempt, Completion, Problem, Prompt, SampleKey
 from truegrade.records.config import Sampling
 from truegrade.store import Journal, Run
-from truegrade.store.batch_journal import BatchLog, ClosedBatch, OpenBatch, new_token
 from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import BatchLog, ClosedBatch, OpenBatch, new_token
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from truegrade.models.probe import Style, probe_model, replies
 from truegrade.models.probe_ports import Seen
 from truegrade.pipeline.generate import complete
 from truegrade.records.config import RequestPolicy
-from truegrade.store.probe_report import ProbeReport
+from truegrade.store.manifest import ProbeReport
 
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})
 

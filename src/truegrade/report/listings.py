@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truegrade.profiles import Profile
     from truegrade.profiles.base import Rule
     from truegrade.profiles.difference import ProfileDifference
-    from truegrade.store.probe_report import ProbeReport
+    from truegrade.store.manifest import ProbeReport
 
 
 BUILT_IN = "built-in"

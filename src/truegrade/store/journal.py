@@ -7,16 +7,19 @@ one is cut off at once.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 import msgspec
 
-from truegrade.errors import BadRecord
+from truegrade.errors import BadRecord, UserError
+from truegrade.files import run_log
 from truegrade.files.checked_lines import checksum_fits, with_checksum
 from truegrade.files.json_text import UNREADABLE, decode, encode, place_of
 from truegrade.files.writing import writing
@@ -252,3 +255,32 @@ def _cut_torn_line(fd: int) -> int:
     if end < size:
         os.ftruncate(fd, end)
     return size - end
+
+
+# --------------------------------------------------------------- One process at a time in a folder of results.
+
+
+@contextmanager
+def alone_in(folder: Path, lock: str, doing: str) -> Iterator[None]:
+    """Alone with a folder, which is made if missing; the lock goes with its process, however that ends.
+
+    Args:
+        folder: of the results; it gets the log of what is done meanwhile.
+        lock: name of the file in it that is locked.
+        doing: what another process that holds the lock is doing, for the message.
+
+    Raises:
+        UserError: another process is at work in it, or it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / lock).open("a")
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}; choose another `out`") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{folder}: another process is {doing} there; wait, or choose another `out`") from None
+        run_log.begin(folder)
+        yield
