@@ -11,8 +11,8 @@ import pytest
 from support import scripted_agents as agents
 from truegrade.agents import open_agent
 from truegrade.agents.model import AgentModel, AgentPrompts
+from truegrade.agents.session import CPU_S, NOT_RUN, try_candidate
 from truegrade.agents.steps import StepLog, read_steps
-from truegrade.agents.trials import CPU_S, NOT_RUN, try_candidate
 from truegrade.agents.visible import visible_problem
 from truegrade.benchmarks import load_benchmark
 from truegrade.models.base import Reply, generate_sample
@@ -61,7 +61,7 @@ def test_tests_that_always_hold_choose_nothing_and_change_no_verdict(play):
 
 @pytest.mark.slow
 def test_an_endless_test_ends_and_is_a_failed_one(play, steps, monkeypatch):
-    monkeypatch.setattr("truegrade.agents.trials.CPU_S", 0.3)
+    monkeypatch.setattr("truegrade.agents.session.CPU_S", 0.3)
     loop = "while True: pass\nassert add(1, 1) == 2"
     args = {"rounds": 1, "candidates": 1, "tests": 1}
     run, _ = play(lambda _: agents.fence(GOOD), lambda _: agents.fence(loop), agent_args=args)

@@ -3,7 +3,7 @@
 import pytest
 
 from support import scripted_agents as agents
-from truegrade.agents.agentcoder_settings import read_settings
+from truegrade.agents.agentcoder import read_settings
 
 GOOD = "def add(x, y):\n    return x + y"
 WRONG = "def add(x, y):\n    return x - y"

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from support import scripted_server as scripted
 from truegrade.agents import open_agent
-from truegrade.agents.official_tests import official_tests, packages
+from truegrade.agents.session import official_tests, packages
 from truegrade.agents.steps import read_steps
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main

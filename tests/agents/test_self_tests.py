@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.cpu import cpu_within
-from truegrade.agents.self_tests import MAX_TESTS, parse_tests
+from truegrade.agents.session import MAX_TESTS, parse_tests
 
 
 @pytest.mark.parametrize(

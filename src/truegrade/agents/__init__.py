@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from truegrade.agents.base import Agent, AgentInfo
+from truegrade.agents.session import Agent, AgentInfo
 from truegrade.errors import UserError
 from truegrade.registry import Found, Registry, lacking
 
@@ -30,7 +30,7 @@ def _fault(thing: Any) -> str | None:
     missing = lacking(thing, ("info", "render_prompt", "answer"))
     if missing is None and not isinstance(thing.info, AgentInfo):
         return "says in info what is no truegrade.agents.AgentInfo"
-    return None if missing is None else f"{missing}, which every agent has: truegrade.agents.base.Agent"
+    return None if missing is None else f"{missing}, which every agent has: truegrade.agents.session.Agent"
 
 
 REGISTRY = Registry[Any](
@@ -58,5 +58,5 @@ def find_agent(given: str, args: Mapping[str, Any]) -> Found[Agent]:
     found = REGISTRY.find(given)
     agent = found.value(args)
     if (fault := lacking(agent, _MEMBERS)) is not None:
-        raise UserError(f"agent {found.name!r} {fault}, which every agent has: truegrade.agents.base.Agent")
+        raise UserError(f"agent {found.name!r} {fault}, which every agent has: truegrade.agents.session.Agent")
     return Found(found.name, agent, found.origin)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from truegrade.agents import open_agent
-from truegrade.agents.base import role_models, sees_official_tests
-from truegrade.agents.session import total_usage
+from truegrade.agents.session import role_models, sees_official_tests, total_usage
 from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, TriedStep
 from truegrade.errors import UserError
 from truegrade.models.presets import full_name

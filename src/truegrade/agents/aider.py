@@ -10,8 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from truegrade.agents.base import AgentInfo, AgentRule
-from truegrade.agents.session import BudgetSpent, OfficialTests, Session
+from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, OfficialTests, Session
 from truegrade.agents.steps import AgentTrial, Candidate, SettledStep, TriedStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UnknownName, UserError
@@ -85,11 +84,11 @@ class AiderAgent:
             raise UnknownName("aider argument", name, (), "it takes none")
 
     def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
-        """The first try's question; see `truegrade.agents.base.Agent`."""
+        """The first try's question; see `truegrade.agents.session.Agent`."""
         return _chat(problem).prompt()
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
-        """Ask once or twice; see `truegrade.agents.base.Agent`."""
+        """Ask once or twice; see `truegrade.agents.session.Agent`."""
         try:
             return await _tries(session, executor)
         except BudgetSpent:

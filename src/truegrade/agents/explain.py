@@ -12,8 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from truegrade.agents.base import AgentInfo, AgentRule
-from truegrade.agents.session import BudgetSpent, Session
+from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
 from truegrade.agents.steps import SettledStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UnknownName, UserError
@@ -79,14 +78,14 @@ class Explain:
         self.config = AgentConfig(name=INFO.name, version=INFO.version, args={"style": style})
 
     def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
-        """The question for a description; see `truegrade.agents.base.Agent`."""
+        """The question for a description; see `truegrade.agents.session.Agent`."""
         if problem.benchmark not in INFO.covers:
             covered = ", ".join(INFO.covers)
             raise UserError(f"agent 'explain' has no words for {problem.benchmark!r}; it covers {covered}")
         return self._prompt(problem.text)
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
-        """Ask for the description, then for the program; see `truegrade.agents.base.Agent`."""
+        """Ask for the description, then for the program; see `truegrade.agents.session.Agent`."""
         try:
             described = await session.ask("programmer", 1, 0, session.first)
             if described.reply.text is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from truegrade.agents.base import Agent
-from truegrade.agents.session import NO_MODELS, OfficialTests, Session
+from truegrade.agents.session import NO_MODELS, Agent, OfficialTests, Session
 from truegrade.agents.steps import Role, StepLog
 from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_problem
 from truegrade.grading.executor import Executor

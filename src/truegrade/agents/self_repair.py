@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from truegrade.agents.base import AgentInfo, AgentRule
-from truegrade.agents.session import BudgetSpent, Session
+from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
 from truegrade.agents.steps import SettledStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError

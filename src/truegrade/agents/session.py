@@ -2,21 +2,170 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from truegrade.agents.self_tests import parse_tests
-from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, StepLog, TriedStep
+from truegrade.agents.steps import AgentTrial, AskedStep, Candidate, Role, SettledStep, Step, StepLog, TriedStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord
+from truegrade.extraction.continuations import longest_start
+from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
+from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
-from truegrade.grading.pytest_runs import PytestRun
+from truegrade.grading.pytest_runs import PACKAGES, PytestRun
 from truegrade.models.base import Model, Reply, generate_sample
-from truegrade.records import Attempt, Prompt, SampleKey, Usage
-from truegrade.records.config import Sampling
+from truegrade.profiles.aider_whole import run_tests
+from truegrade.records import Attempt, Problem, Prompt, Reason, SampleKey, SuiteTask, Usage
+from truegrade.records.config import AgentConfig, Sampling
+
+# ----------------------------------------- The test executor: candidates against self-made tests, in the jail.
+# Programs and tests are both model-written, so both run inside one jailed process: the tests of an agent are no
+# secret, and whatever a candidate or a test does to them decides nothing but which candidate the agent hands in.
+
+
+CPU_S = 3.0
+"""CPU seconds of one program with one test (huangd1999/AgentCoder@dddd1b9 ``src/test_executor_humaneval.py``)."""
+
+NOT_RUN = "not_run"
+
+
+def try_candidate(
+    index: int,
+    tests: Sequence[str],
+    assemble: Callable[[str], str],
+    executor: Executor,
+    *,
+    time_limits: int | None = None,
+) -> Candidate:
+    """Run every test on one candidate.
+
+    Args:
+        index: of the candidate in its round.
+        tests: source of each.
+        assemble: makes the program to run of a test.
+        executor: runs it.
+        time_limits: after so many tests that used up their time the others are not run; None runs all.
+
+    Raises:
+        SandboxError: the machinery failed.
+    """
+    trials: list[AgentTrial] = []
+    for test in tests:
+        if time_limits is not None and sum(t.status == Reason.TIME_LIMIT for t in trials) >= time_limits:
+            trials.append(AgentTrial(test=test, status=NOT_RUN, detail=f"{time_limits} others used up their time"))
+            continue
+        outcome = executor.inside(assemble(test), cpu_s=CPU_S)
+        trials.append(AgentTrial(test=test, status=outcome.status, detail=outcome.detail, cpu_s=outcome.cpu_s))
+    return Candidate(index=index, trials=tuple(trials))
+
+
+def best_of(candidates: Sequence[Candidate]) -> Candidate:
+    """The first that passes most tests.
+
+    Raises:
+        ValueError: there is none.
+    """
+    return max(candidates, key=lambda candidate: (candidate.passed, -candidate.index))
+
+
+# ---------- Asserts out of a test designer's reply, each a small program of its own. Reads text; runs nothing.
+
+
+MAX_TESTS = 50
+"""Of more asserts in one reply only the first count."""
+
+_ASSERT_LINES = 20
+"""How many lines an assert may have, where the block around it does not parse."""
+
+_SETUP = ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.ClassDef
+
+
+def parse_tests(reply: str, entry_point: str) -> tuple[str, ...]:
+    """The top-level asserts that call ``entry_point``, each behind the imports and values defined before it.
+
+    What binds ``entry_point`` itself is left out, so that no test brings the function that it tests; so are
+    statements that only do something, such as ``sys.exit()``. A block that does not parse as a whole, because the
+    reply was cut, gives the asserts that do. Duplicates count once.
+    """
+    text = unix_newlines(final_channel(reply, _holds_assert).text)
+    parser = Parser()
+    tests: dict[str, None] = {}
+    for source in [fence.code for fence in fenced_blocks(text)] or [text]:
+        for test in _tests(parser, source, entry_point):
+            tests.setdefault(test)
+            if len(tests) == MAX_TESTS:
+                return tuple(tests)
+    return tuple(tests)
+
+
+def _holds_assert(text: str) -> Weight:
+    return Weight.ANSWER if "assert" in text else Weight.NOTHING
+
+
+def _tests(parser: Parser, source: str, entry_point: str) -> Iterator[str]:
+    setup: list[str] = []
+    for statement, code in _statements(parser, source):
+        if isinstance(statement, ast.Assert):
+            if _calls(statement, entry_point):
+                yield "\n".join([*setup, code])
+        elif isinstance(statement, _SETUP) and not _binds(statement, entry_point):
+            setup.append(code)
+
+
+def _statements(parser: Parser, source: str) -> Iterator[tuple[ast.stmt, str]]:
+    """The statements of a block with their source; behind the line where reading it stops, its asserts alone."""
+    start = longest_start(parser, source)
+    if start is not None:
+        written = SourceText(start.source)
+        for statement in start.tree.body:
+            yield statement, written.text_of(statement)
+    lines = source.split("\n")[start.lines if start else 0 :]
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("assert"):
+            yield from _assert_from(parser, lines[number : number + _ASSERT_LINES])
+
+
+def _assert_from(parser: Parser, lines: list[str]) -> Iterator[tuple[ast.stmt, str]]:
+    """The shortest start of the lines that is one assert."""
+    for end in range(1, len(lines) + 1):
+        code = "\n".join([lines[0].lstrip(), *lines[1:end]])
+        tree = parser.module(code)
+        if isinstance(tree, ast.Module):
+            if isinstance(tree.body[0], ast.Assert):
+                yield tree.body[0], ast.get_source_segment(code, tree.body[0]) or ""
+            return
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name
+        for part in ast.walk(node)
+    )
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a statement defines, imports or assigns a name, at any depth."""
+    for part in ast.walk(node):
+        match part:
+            case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) | ast.ClassDef(name=bound):
+                found = bound == name
+            case ast.alias(name=bound, asname=renamed):
+                found = name == (renamed or bound) or bound == "*"
+            case ast.Name(id=bound, ctx=ast.Store()):
+                found = bound == name
+            case _:
+                found = False
+        if found:
+            return True
+    return False
+
 
 OfficialTests = Callable[[str, Executor], PytestRun]
 """Runs the data set's own tests of one problem on a program."""
@@ -186,3 +335,107 @@ def _own_seed(sampling: Sampling, agent: Role, round_: int, index: int) -> Sampl
         return sampling
     digest = hashlib.sha256(f"{sampling.seed}/{agent}/{round_}/{index}".encode()).digest()
     return msgspec.structs.replace(sampling, seed=int.from_bytes(digest[:4], "big") >> 1)
+
+
+# ----------------------------------- What an agent is: a multi-step asker that the pipeline takes for a model.
+
+
+class AgentRule(msgspec.Struct, frozen=True):
+    """One rule of an agent and where it is written."""
+
+    text: str
+    source: str
+    """Repository path at a version, an arXiv number, or ``ours``."""
+
+
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent as ``truegrade agents`` lists it."""
+
+    name: str
+    version: str
+    summary: str
+    covers: tuple[str, ...]
+    """Names of the benchmarks it can work on."""
+    args: dict[str, str]
+    """Arguments (``-A``), each with its meaning."""
+    defaults: dict[str, dict[str, object]]
+    """Defaults of the arguments, by variant."""
+    rules: tuple[AgentRule, ...]
+    sees_official_tests: bool = False
+    """Whether it is given a way to run the data set's own tests and to read what they print, expected values
+    included; no agent is given the tests themselves."""
+
+
+class RoleModel(NamedTuple):
+    """The model of one role, where it is another than the run's; arguments as of `truegrade.models.open_model`."""
+
+    name: str
+    base_url: str | None
+    args: Mapping[str, Any]
+
+
+class Agent(Protocol):
+    """An agent with its settings; it holds no state between samples."""
+
+    @property
+    def config(self) -> AgentConfig:
+        """Name, version and all arguments: part of the run's identity."""
+
+    @property
+    def variant(self) -> str:
+        """Which of its ways of working."""
+
+    @property
+    def label(self) -> str:
+        """What a pass rate of this agent is, in words that keep it from being taken for the model's pass@1."""
+
+    @property
+    def scores_shots(self) -> tuple[str, ...]:
+        """Benchmarks whose problems count although a prompt shows them solved."""
+
+    def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
+        """The first question on a problem.
+
+        Args:
+            problem: what the agent may know of it.
+            shown_tests: those of the data set's tests that a prompt may show; nobody sees them later.
+
+        Raises:
+            UserError: the agent does not know this kind of problem.
+        """
+
+    async def answer(self, session: Session, executor: Executor) -> Reply:
+        """Work on one sample until there is an answer. A Reply without text could not be finished."""
+
+
+def sees_official_tests(agent: Agent) -> bool:
+    """Whether an agent declares that it runs the data set's own tests and shows what they print."""
+    info = getattr(agent, "info", None)
+    return isinstance(info, AgentInfo) and info.sees_official_tests
+
+
+def role_models(agent: Agent) -> Mapping[Role, RoleModel]:
+    """The roles of an agent that have a model of their own, as it says in ``models``; mostly none."""
+    models: Mapping[Role, RoleModel] = getattr(agent, "models", {})
+    return models
+
+
+# --------------- The data set's own tests, for an agent that declares that it shows their output to the model.
+# Such an agent is handed a function that runs them, never their source; what they print names expected values.
+
+
+def official_tests(agent: Agent, problems: Mapping[str, Problem]) -> dict[str, OfficialTests]:
+    """What runs the tests of each problem that pytest can run; nothing for an agent that does not declare it."""
+    if not sees_official_tests(agent):
+        return {}
+    suites = {id_: problem for id_, problem in problems.items() if isinstance(problem.task, SuiteTask)}
+    return {id_: partial(_run, problem) for id_, problem in suites.items()}
+
+
+def packages(agent: Agent) -> tuple[str, ...]:
+    """What the agent's jail lets programs import besides what every jail does."""
+    return PACKAGES if sees_official_tests(agent) else ()
+
+
+def _run(problem: Problem, program: str, executor: Executor) -> PytestRun:
+    return run_tests(problem, program, executor)

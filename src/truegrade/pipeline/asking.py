@@ -12,12 +12,9 @@ import msgspec
 
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.agents import Agent, find_agent
-from truegrade.agents.base import role_models
 from truegrade.agents.model import AgentModel
-from truegrade.agents.official_tests import official_tests, packages
-from truegrade.agents.session import NO_MODELS
+from truegrade.agents.session import CPU_S, NO_MODELS, official_tests, packages, role_models
 from truegrade.agents.steps import Role, StepLog
-from truegrade.agents.trials import CPU_S
 from truegrade.agents.visible import visible_problem
 from truegrade.errors import UserError
 from truegrade.models import checked_model, find_preset, open_model, provider_origin
