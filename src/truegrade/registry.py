@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from truegrade.errors import NotComparable, UnknownName, UserError
-from truegrade.files.python_files import read_source, remember, run_source, was_named
+from truegrade.files.writing import read_source, remember, run_source, was_named
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

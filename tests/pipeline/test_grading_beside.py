@@ -16,7 +16,7 @@ import truegrade
 from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.errors import ModelError, SandboxError
-from truegrade.files.checked_lines import with_checksum
+from truegrade.files.json_text import with_checksum
 from truegrade.models.local import Generated, LocalModel
 from truegrade.profiles import open_profile
 from truegrade.records import Usage

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.errors import BadRecord
-from truegrade.files.checked_lines import checksum_fits, with_checksum
-from truegrade.files.json_text import decode, encode
+from truegrade.files.json_text import checksum_fits, decode, encode, with_checksum
 from truegrade.store import Journal, read_journal
 
 SURROGATES = st.characters(codec=None)

@@ -20,8 +20,7 @@ import msgspec
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.records import AssayFinding, Battery, Probe, Said
 from truegrade.errors import BadRecord, UserError
-from truegrade.files.checked_lines import with_checksum
-from truegrade.files.json_text import encode, read_json
+from truegrade.files.json_text import encode, read_json, with_checksum
 from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, alone_in, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 

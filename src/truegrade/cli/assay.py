@@ -22,7 +22,7 @@ from truegrade.cli.options import (
     progress_for,
     unsafe_option,
 )
-from truegrade.files.addresses import without_keys
+from truegrade.files.writing import without_keys
 
 EXIT_FAILED_IF, EXIT_UNUSABLE = 1, 2
 _MEASURE = "measure"

@@ -1,7 +1,7 @@
 """JSON as Python writes it: with halves of surrogate pairs, NaN and infinities, which `msgspec` refuses.
 
 A reply, or what a program prints, may hold half a surrogate pair. UTF-8 cannot store one, JSON can, as an escape
-(``\\ud800``): it is written and read so. Two halves that follow each other become their character.
+(``\ud800``): it is written and read so. Two halves that follow each other become their character.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from zlib import crc32
 
 import msgspec
 
@@ -107,3 +108,27 @@ def read_json(path: Path, kind: type[T], advice: str = "is the file whole?") -> 
         raise BadRecord(path, f"{problem}; {advice}", field=field) from None
     except UNREADABLE as error:
         raise BadRecord(path, f"not JSON that can be read: {error}; {advice}") from None
+
+
+# ------ Lines of JSON that hold a checksum of themselves, so that damage on a disk is seen when they are read.
+# The last field of the object is ``"crc32":"89abcdef"``: the CRC-32 (`zlib.crc32`) of all bytes of the line
+# before it, as eight hexadecimal digits. It differs after every change of up to 32 bits in a row.
+
+
+_KEY = b'"crc32":"'
+_END = b'"}\n'
+_TAIL = len(_KEY) + 8 + len(_END)
+"""Bytes of the last field, the closing brace and the line's end."""
+
+
+def with_checksum(record: bytes) -> bytes:
+    """A JSON object, on one line without its end, as a line with a checksum."""
+    body = record[:-1] + (b"," if len(record) > len(b"{}") else b"")
+    return b"%b%b%08x%b" % (body, _KEY, crc32(body), _END)
+
+
+def checksum_fits(line: bytes) -> bool | None:
+    """Whether a line, with its end, is as it was written; None where it holds no checksum."""
+    if line[-_TAIL : -_TAIL + len(_KEY)] != _KEY or not line.endswith(_END):
+        return None
+    return line[-_TAIL + len(_KEY) : -len(_END)] == b"%08x" % crc32(memoryview(line)[:-_TAIL])

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.files.addresses import keys_in, without_keys
+from truegrade.files.writing import keys_in, without_keys
 from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry

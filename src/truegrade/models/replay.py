@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.errors import BadRecord, UserError
-from truegrade.files.checked_lines import checksum_fits
-from truegrade.files.json_text import UNREADABLE, decode
+from truegrade.files.json_text import UNREADABLE, checksum_fits, decode
 from truegrade.models.base import Reply, no_sample
 from truegrade.records import Completion, Prompt, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from truegrade.files.addresses import HIDDEN, without_keys
+from truegrade.files.writing import HIDDEN, without_keys
 from truegrade.models.providers import ModelEndpoint
 from truegrade.records import TOOL_CALLS, Attempt, Usage
 

@@ -20,8 +20,7 @@ import msgspec
 
 from truegrade.errors import BadRecord, UserError
 from truegrade.files import run_log
-from truegrade.files.checked_lines import checksum_fits, with_checksum
-from truegrade.files.json_text import UNREADABLE, decode, encode, place_of
+from truegrade.files.json_text import UNREADABLE, checksum_fits, decode, encode, place_of, with_checksum
 from truegrade.files.writing import writing
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -81,7 +80,7 @@ class Journal(Generic[T]):
             self._appended(record, len(line))
 
     def append_line(self, content: bytes) -> None:
-        """Write a record that `truegrade.files.checked_lines.with_checksum` has made a line of."""
+        """Write a record that `truegrade.files.json_text.with_checksum` has made a line of."""
         line = memoryview(content)
         with writing(self.path):
             try:

@@ -20,8 +20,7 @@ from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files import run_log
-from truegrade.files.checked_lines import with_checksum
-from truegrade.files.json_text import encode, read_json
+from truegrade.files.json_text import encode, read_json, with_checksum
 from truegrade.files.writing import writing
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
 from truegrade.registry import Origin, refuse_another_file

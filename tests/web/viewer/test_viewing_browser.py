@@ -6,7 +6,7 @@ import pytest
 from viewing_runs import cut, standard_runs, whole
 
 from support.listening import listening
-from truegrade.files.checked_lines import with_checksum
+from truegrade.files.json_text import with_checksum
 
 pytestmark = pytest.mark.slow
 

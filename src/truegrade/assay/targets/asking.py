@@ -35,7 +35,7 @@ from truegrade.assay.targets.calls import (
     no_verdict,
 )
 from truegrade.errors import TruegradeError, UserError
-from truegrade.files.addresses import HIDDEN, keys_in, without_keys
+from truegrade.files.writing import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox

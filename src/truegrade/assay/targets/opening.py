@@ -28,7 +28,7 @@ from truegrade.assay.targets.programs import (
     words_of_command,
 )
 from truegrade.errors import UserError
-from truegrade.files.addresses import without_keys
+from truegrade.files.writing import without_keys
 from truegrade.grading.tests_forms import tests_form
 from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox
 from truegrade.sandbox.levels import detect

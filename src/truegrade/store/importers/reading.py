@@ -17,8 +17,7 @@ from typing import IO, Any, Literal, Self, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.files.checked_lines import checksum_fits
-from truegrade.files.json_text import UNREADABLE, convert, decode
+from truegrade.files.json_text import UNREADABLE, checksum_fits, convert, decode
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge, as_file, gunzipped
 
 HEAD_BYTES = 1 << 16
