@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 
 from truegrade.benchmarks.table import REGISTRY as BENCHMARKS
 from truegrade.cli import main
-from truegrade.cli.completion import VARIABLE
+from truegrade.cli.files import VARIABLE
 from truegrade.models import list_models
 from truegrade.pipeline.suites import SUITES
 from truegrade.profiles import PROFILES

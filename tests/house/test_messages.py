@@ -10,7 +10,7 @@ import pytest
 
 import truegrade
 from truegrade.cli import main
-from truegrade.cli.flags import ARGUMENT, with_flags
+from truegrade.cli.options import ARGUMENT, with_flags
 
 PACKAGE = Path(truegrade.__file__).parent
 OPTION = re.compile(r"(?<![\w(-])(--[a-z][\w-]*|-[TMAnkbm])(?![\w-])")

@@ -18,7 +18,7 @@ from support import scripted_server as scripted
 from truegrade.analysis.standings import read_matrix
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
-from truegrade.cli.flags import with_flags
+from truegrade.cli.options import with_flags
 from truegrade.datasets import source
 from truegrade.errors import NotComparable, UserError
 from truegrade.pipeline.cautions import CODES, Caution, caution, folded

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.options import (
     Number,
     data_option,
@@ -20,7 +19,9 @@ from truegrade.cli.options import (
     notice,
     print_json,
     progress_for,
+    read_limit,
     unsafe_option,
+    with_flags,
 )
 from truegrade.files.writing import without_keys
 

@@ -16,12 +16,10 @@ import click
 from truegrade import __version__
 from truegrade.cli.assay import assay
 from truegrade.cli.compare import compare, leaderboard, power
-from truegrade.cli.completion import complete_names, completion
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
-from truegrade.cli.files import export, lm_eval_tasks, pack
-from truegrade.cli.flags import read_limit, remember_command, with_flags
+from truegrade.cli.files import complete_names, completion, export, lm_eval_tasks, pack, report
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
 from truegrade.cli.options import (
     LEVELS,
@@ -39,12 +37,14 @@ from truegrade.cli.options import (
     of_suite,
     print_json,
     progress_for,
+    read_limit,
+    remember_command,
     skip_missing_option,
     tell,
     unsafe_option,
+    with_flags,
 )
 from truegrade.cli.replication import audit, check, replicate
-from truegrade.cli.report import report
 from truegrade.cli.sections import SectionedGroup
 from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError

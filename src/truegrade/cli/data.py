@@ -9,8 +9,7 @@ import click
 
 from truegrade.cli.data_build import build, check
 from truegrade.cli.data_changed import OF_STATEMENTS, change_statements, refuse_others, statement_options
-from truegrade.cli.flags import with_flags
-from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
+from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option, with_flags
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.flags import with_flags
-from truegrade.cli.options import echo, json_option, print_json
+from truegrade.cli.options import echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
     from truegrade.registry import Found, Registry

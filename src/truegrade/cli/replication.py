@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from truegrade.cli.flags import with_flags
 from truegrade.cli.options import (
     data_options,
     echo,
@@ -17,6 +16,7 @@ from truegrade.cli.options import (
     progress_for,
     together,
     unsafe_option,
+    with_flags,
 )
 
 EXIT_NOT_HELD = 1
