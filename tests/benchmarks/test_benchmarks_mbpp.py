@@ -9,7 +9,7 @@ import pytest
 
 from truegrade.benchmarks import Benchmark, load_benchmark
 from truegrade.benchmarks.mbpp import split_of
-from truegrade.benchmarks.names import entry_point, names_only_solution_binds
+from truegrade.benchmarks.pinned import entry_point, names_only_solution_binds
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask
 

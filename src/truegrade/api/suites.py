@@ -15,7 +15,7 @@ from truegrade.api import DEFAULT_PROFILES, unsafe_allowed
 from truegrade.api.pairs import AskedPairs, SharedSettings, WantedBenchmark, evaluate
 from truegrade.api.several import refuse_shared
 from truegrade.benchmarks.base import BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import limit_of
+from truegrade.benchmarks.pinned import limit_of
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
 from truegrade.datasets.download import find, locate

@@ -16,9 +16,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice
-from truegrade.benchmarks.packages import PACKAGES, with_packages
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, PACKAGES, Item, choice, load_pinned, with_packages
 from truegrade.datasets import SOURCES
 from truegrade.datasets.content import read_content
 from truegrade.datasets.download import locate

@@ -14,9 +14,7 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED
-from truegrade.benchmarks.packages import PACKAGES, with_packages
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, PACKAGES, Item, load_pinned, with_packages
 from truegrade.datasets import SOURCES
 from truegrade.grading.marks import TEST_CLASSES
 from truegrade.records import SuiteTask

@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.records import InputTask, OutputTask
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import (
+from truegrade.benchmarks.pinned import (
     ALLOW_MODIFIED,
+    PACKAGES,
     check_arguments,
     flag,
+    with_packages,
 )
-from truegrade.benchmarks.packages import PACKAGES, with_packages
 from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_source
 from truegrade.datasets.quixbugs_files import is_cweval_checkout, rows_of_cweval
 from truegrade.errors import UserError

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.benchmarks import execution_choice, execution_prediction
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import check_arguments, choice
+from truegrade.benchmarks.pinned import check_arguments, choice
 from truegrade.datasets.executions import built_path, built_variants
 from truegrade.errors import DataMissing, UnknownName, UserError
 

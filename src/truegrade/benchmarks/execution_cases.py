@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark
-from truegrade.benchmarks.benchmark_args import choice
+from truegrade.benchmarks.pinned import choice
 from truegrade.datasets import Rows
 from truegrade.datasets.executions import ExecutionRow, Texts, read_executions
 from truegrade.errors import BadRecord, DataMissing, UserError

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import check_arguments, choice
 from truegrade.benchmarks.execution_cases import (
     ARGUMENTS,
     ExecutionCase,
@@ -22,6 +21,7 @@ from truegrade.benchmarks.execution_cases import (
     read_rows,
     tags_of,
 )
+from truegrade.benchmarks.pinned import check_arguments, choice
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.grading.literals import compare
 from truegrade.records import ChoiceTask, Problem

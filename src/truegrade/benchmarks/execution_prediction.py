@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import check_arguments, choice
 from truegrade.benchmarks.execution_cases import (
     ARGUMENTS,
     ExecutionCase,
@@ -27,6 +26,7 @@ from truegrade.benchmarks.execution_cases import (
     steps_of,
     tags_of,
 )
+from truegrade.benchmarks.pinned import check_arguments, choice
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.syntax import Familiar, shape
 from truegrade.records import Covariates, OutputTask, Pairing, Problem

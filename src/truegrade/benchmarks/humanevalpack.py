@@ -13,9 +13,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice
-from truegrade.benchmarks.names import names_only_solution_binds
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, choice, load_pinned, names_only_solution_binds
 from truegrade.datasets import SOURCES
 from truegrade.records import FunctionTask
 

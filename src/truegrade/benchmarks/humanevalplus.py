@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.records import OracleTask
 

@@ -17,9 +17,8 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice, in_window
 from truegrade.benchmarks.ground_truths.leetcode_classes import LEETCODE_NAMES
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, choice, in_window, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
 from truegrade.extraction.definitions import method_owner

@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import check_arguments, flag
 from truegrade.benchmarks.execution_cases import refuse_repeated
+from truegrade.benchmarks.pinned import check_arguments, flag
 from truegrade.datasets.contest_rows import ContestRow, read_contest_rows, select_files
 from truegrade.datasets.sources import UNPINNED
 from truegrade.errors import BadRecord, DataMissing, UserError

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import check_arguments, in_window
 from truegrade.benchmarks.execution_cases import arguments_of, refuse_repeated
+from truegrade.benchmarks.pinned import check_arguments, in_window
 from truegrade.datasets import parse_rows
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.sources import UNPINNED

@@ -14,9 +14,14 @@ from typing import TypeVar
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice
-from truegrade.benchmarks.names import entry_point, names_only_solution_binds
-from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.benchmarks.pinned import (
+    ALLOW_MODIFIED,
+    Item,
+    choice,
+    entry_point,
+    load_pinned,
+    names_only_solution_binds,
+)
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import check_arguments, choice, whole_number
+from truegrade.benchmarks.pinned import check_arguments, choice, whole_number
 from truegrade.builders.micro import SEEN, UNSEEN, RepairItem, draw_item
 from truegrade.builders.micro.programs import Bug, GeneratedProgram
 from truegrade.builders.micro.repair_rows import is_reserved

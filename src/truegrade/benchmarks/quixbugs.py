@@ -14,8 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, check_arguments, choice, flag
-from truegrade.benchmarks.pinned import read_pinned
+from truegrade.benchmarks.pinned import ALLOW_MODIFIED, check_arguments, choice, flag, read_pinned
 from truegrade.datasets import SOURCES
 from truegrade.datasets.quixbugs_files import SPLITS, is_checkout, rows_of_checkout, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem

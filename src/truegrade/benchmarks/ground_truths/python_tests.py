@@ -18,7 +18,7 @@ import msgspec
 from truegrade.benchmarks.ground_truths.leetcode_classes import LEETCODE_CLASSES, LEETCODE_NAMES
 from truegrade.benchmarks.ground_truths.plain_values import Unreadable
 from truegrade.benchmarks.ground_truths.pytest_modules import as_script, is_pytest
-from truegrade.benchmarks.names import unbound_names
+from truegrade.benchmarks.pinned import unbound_names
 from truegrade.errors import UserError
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.programs import statements
