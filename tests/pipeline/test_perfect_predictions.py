@@ -5,7 +5,7 @@ import json
 import pytest
 
 import truegrade
-from truegrade.profiles.execution_prompts import choice_prompts, output_prompts
+from truegrade.profiles.prompt_building import choice_prompts, output_prompts
 from truegrade.records import ChoiceTask, OutputTask
 
 G = OutputTask(program="", function="g", arguments="", expected="1")

@@ -11,7 +11,7 @@ from prediction_rows import NESTED, choice_problem, judge, output_problem, repli
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import open_profile
-from truegrade.profiles.assertion_regex import (
+from truegrade.profiles.code_reasoning import (
     DOTTED_NAME,
     ONE_CHARACTER,
     asserted_value,

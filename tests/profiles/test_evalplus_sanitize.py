@@ -11,8 +11,7 @@ from peer_process import ask
 from peer_replies import REPLIES
 from sanitizer_programs import QUIRKS, programs
 
-from truegrade.profiles.evalplus_sanitize import sanitize
-from truegrade.profiles.evalplus_span import longest_span
+from truegrade.profiles.evalplus_sanitize import longest_span, sanitize
 
 NOTHING = {"sanitize": [], "replies": [], "checks": [], "prompt": ""}
 

@@ -17,7 +17,7 @@ from profile_rows import (
 )
 
 from truegrade.profiles import open_profile
-from truegrade.profiles.evalscope_extraction import freeform_code
+from truegrade.profiles.evalscope import freeform_code
 from truegrade.records import Reason
 
 PROFILE = open_profile("evalscope")

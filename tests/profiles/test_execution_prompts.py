@@ -5,7 +5,7 @@ import pytest
 from truegrade import prompts
 from truegrade.errors import UnknownName
 from truegrade.profiles import open_profile
-from truegrade.profiles.execution_prompts import choice_prompts, input_prompts, output_prompts
+from truegrade.profiles.prompt_building import choice_prompts, input_prompts, output_prompts
 from truegrade.profiles.strict_prompts import VARIANTS
 from truegrade.records import ChoiceTask, InputTask, OutputTask, Problem
 

@@ -7,9 +7,10 @@ from profile_rows import PROGRAM, completion, oracle, problems
 from support.cpu import cpu_within
 from truegrade.extraction.parsing import MAX_REPLY_CHARS
 from truegrade.pipeline.verdicts import verdict_on
-from truegrade.profiles import PROFILES, evalplus_span, evalscope_extraction, lm_eval, open_profile
-from truegrade.profiles.evalplus_sanitize import sanitize
-from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
+from truegrade.profiles import PROFILES, lm_eval, open_profile
+from truegrade.profiles import evalplus_sanitize as evalplus_span
+from truegrade.profiles import evalscope as evalscope_extraction
+from truegrade.profiles.evalplus_sanitize import MAX_PARSED_CHARS, _Search, sanitize
 from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Reason
 from truegrade.sandbox import Sandbox

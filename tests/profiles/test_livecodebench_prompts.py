@@ -74,7 +74,7 @@ def test_the_worked_example_is_upstreams_own_file(monkeypatch):
 
 
 def test_another_file_is_no_worked_example(monkeypatch, tmp_path):
-    from truegrade.profiles.livecodebench_example import worked_example
+    from truegrade.profiles.livecodebench_prompts import worked_example
 
     worked_example.cache_clear()
     (tmp_path / "func.json").write_text('[{"question": "other", "answer": "a", "sample_code": "s"}]')

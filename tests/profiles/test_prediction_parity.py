@@ -9,7 +9,7 @@ from prediction_rows import NESTED, TEXT, input_problem, judge, output_problem, 
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import livecodebench_exec, open_profile
-from truegrade.profiles.executed_assertion import SKIPPED, literal_verdict
+from truegrade.profiles.cruxeval import SKIPPED, literal_verdict
 from truegrade.records import Reason
 
 CRUXEVAL, OPENAI, LIVECODEBENCH, LM_EVAL, FUSION = (

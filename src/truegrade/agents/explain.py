@@ -18,7 +18,7 @@ from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.profiles.stop_words import HUMANEVALPACK_STOP, before_stop
+from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, before_stop
 from truegrade.records import Message, Prompt
 from truegrade.records.config import AgentConfig
 

@@ -14,10 +14,9 @@ from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
-from truegrade.profiles.prompt_building import base, continuation
+from truegrade.profiles.prompt_building import base, before_stop, continuation
 from truegrade.profiles.refusals import check_variant, code_task, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.stop_words import before_stop
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

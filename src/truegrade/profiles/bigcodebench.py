@@ -15,11 +15,9 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.programs import stub
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.evalplus_sanitize import kept_statements, sanitized_answer
-from truegrade.profiles.evalplus_span import longest_span
-from truegrade.profiles.prompt_building import chat, continuation
+from truegrade.profiles.evalplus_sanitize import kept_statements, longest_span, sanitized_answer
+from truegrade.profiles.prompt_building import before_stop, chat, continuation
 from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.stop_words import before_stop
 from truegrade.records import Answer, Completion, Message, Problem, Prompt, Reason, SuiteTask
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

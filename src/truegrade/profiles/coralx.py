@@ -31,8 +31,8 @@ from truegrade.profiles.coralx_objectives import (
     style,
     weighted_sum,
 )
+from truegrade.profiles.prompt_building import repair_prompts
 from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.repair_prompts import repair_prompts
 from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason, Verdict
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

@@ -13,10 +13,9 @@ from truegrade.grading.functions import ReferenceFailed
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.evalplus_sanitize import sanitize, sanitized_answer
-from truegrade.profiles.prompt_building import base, chat, origin
+from truegrade.profiles.prompt_building import base, before_stop, chat, origin
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
-from truegrade.profiles.stop_words import before_stop
 from truegrade.records import Answer, Completion, Message, OracleTask, Problem, Prompt, Reason
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

@@ -8,11 +8,203 @@ One difference remains: a reply of one line that does not parse is left as it is
 from __future__ import annotations
 
 import ast
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from enum import Enum, auto
+from itertools import accumulate
 
-from truegrade.extraction.parsing import SourceText, quietly
-from truegrade.profiles.evalplus_span import longest_span
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, ExtractionLimitError, SourceText, quietly
 from truegrade.records import Answer, Reason
+
+# ----------------------------------------------------------------------------------------------------------------
+# EvalPlus' first step of reading a reply: the span of lines that parses and has most lines that are not blank.
+# evalplus/evalplus@26d6d00 ``evalplus/sanitize.py`` ``code_extract`` tries every span of two or more lines, which
+# takes minutes for a long reply. Here the same span is found with about one parse a line, because a text that
+# CPython's parser gives up on before its end stays unreadable whatever lines follow it, and because a span that
+# begins between two statements of a span that parses is never the longer one.
+
+
+# One lock for all who silence warnings: `catch_warnings` swaps process-wide state.
+
+MAX_PARSED_CHARS = 3_000_000
+"""What is parsed for one reply, at most some 5 s of CPU, and `MAX_SOURCE_CHARS` at once; EvalPlus has no bound. A
+reply with a published solution of HumanEval or MBPP takes a hundredth; sixty of them in a row take two thirds.
+"""
+_LIMIT = (
+    f"EvalPlus' sanitizer would parse over {MAX_PARSED_CHARS:,} characters, or over {MAX_SOURCE_CHARS:,} at once"
+)
+_READING_CHARS = 50
+"""What beginning to parse costs, in characters parsed; what is only copied costs a fiftieth of its length."""
+
+_ANSI = re.compile(r"\x1B(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
+_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+_ALLOW_INCOMPLETE_INPUT = 0x4000
+"""``PyCF_ALLOW_INCOMPLETE_INPUT`` of CPython >= 3.11 (``Include/cpython/compile.h``): a fault at the very end of
+the text is reported as incomplete input."""
+
+
+class _Reading(Enum):
+    WHOLE = auto()
+    BEGUN = auto()
+    """Not a module, but more lines may make it one."""
+    BROKEN = auto()
+    """Not a module, whatever follows."""
+
+
+def longest_span(reply: str, *, colours: bool = False) -> str:
+    """The chosen lines. Where nothing parses, the first line. Runs nothing.
+
+    Args:
+        reply: the text.
+        colours: whether terminal colours are kept; EvalPlus removes them.
+
+    Raises:
+        ExtractionLimitError: finding it takes more than `MAX_PARSED_CHARS`, or it may have more than
+            `MAX_SOURCE_CHARS`.
+    """
+    search = _Search(reply if colours else _ANSI.sub("", reply))
+    best, most = (0, 0), 0
+    with quietly():
+        for first in range(search.lines - 1):
+            last = search.end_of_longer(first, most)
+            if last is not None:
+                best, most = (first, last), search.filled_lines(first, last)
+    span = search.text(*best)
+    if len(span) > MAX_SOURCE_CHARS:
+        raise ExtractionLimitError(_LIMIT)
+    return span
+
+
+class _Search:
+    """Reads spans of lines; ``first`` and ``last`` are indices, both included."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        self.lines = len(lines)
+        self._text = text
+        self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._filled = [0, *accumulate(bool(line.strip()) for line in lines)]
+        """Lines before an index that are not blank."""
+        self._chars_left = MAX_PARSED_CHARS
+        self._covered: set[int] = set()
+        """Lines at which no longer span can begin: see `_cover`."""
+        self._tree: ast.Module | None = None
+        """Of the last span that was read as a whole."""
+        self._fault = 0
+        """Line at which the last span that was read turned out to be broken."""
+
+    def text(self, first: int, last: int) -> str:
+        """The lines of a span."""
+        return self._text[self._starts[first] : self._starts[last + 1] - 1]
+
+    def filled_lines(self, first: int, last: int) -> int:
+        """Lines of the span that are not blank."""
+        return self._filled[last + 1] - self._filled[first]
+
+    def end_of_longer(self, first: int, most: int) -> int | None:
+        """Where the longest span from ``first`` ends that has more than ``most`` lines.
+
+        None if none parses, or if one that was found has to be longer.
+        """
+        least = None if first in self._covered else self._nearest_end(first, most + 1)
+        if least is None:
+            return None
+        if self._read(first, least) is _Reading.BROKEN:
+            before = self._fault - 1
+            if before > first and self._read(first, before) is _Reading.WHOLE:
+                self._cover(first, before)
+            return None
+        last = self._last_unbroken(first, least)
+        while last >= least:
+            if self._read(first, last) is _Reading.WHOLE:
+                self._cover(first, last)
+                nearest = self._nearest_end(first, self.filled_lines(first, last)) or last
+                ends = range(nearest, last)
+                return next((end for end in ends if self._read(first, end) is _Reading.WHOLE), last)
+            last = min(last - 1, self._line_left_open(first, last) - 1)
+        return None
+
+    def _cover(self, first: int, last: int) -> None:
+        """Of a span that was read as a whole, leave out the lines between its statements, and the one behind it.
+
+        Whatever parses from one of these lines on parses from ``first`` on as well, and has no more lines.
+        """
+        assert self._tree is not None
+        if _CARRIAGE_RETURN.search(self.text(first, last)):
+            return  # the parser counts other lines
+        inside: set[int] = set()
+        for node in self._tree.body:
+            assert node.end_lineno is not None
+            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+            start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+            inside.update(range(first + start, first + node.end_lineno))
+        self._covered.update(line for line in range(first + 1, last + 2) if line not in inside)
+
+    def _nearest_end(self, first: int, count: int) -> int | None:
+        """End of the shortest span, of two lines at least, with this many that are not blank."""
+        end = bisect_left(self._filled, self._filled[first] + count, lo=first + 1) - 1
+        return max(end, first + 1) if end < self.lines else None
+
+    def _last_unbroken(self, first: int, least: int) -> int:
+        """The last end up to which the span is not broken: once it is, it stays so."""
+        last = self.lines - 1
+        if self._read(first, last) is not _Reading.BROKEN:
+            return last
+        ends = range(least, last + 1)
+        return least - 1 + bisect_right(ends, False, key=lambda end: self._read(first, end) is _Reading.BROKEN)
+
+    def _read(self, first: int, last: int) -> _Reading:
+        return _reading(self._compiled(first, last, _ALLOW_INCOMPLETE_INPUT))
+
+    def _line_left_open(self, first: int, last: int) -> int:
+        """Where the bracket or string begins that is still open at the end; else the line behind the span.
+
+        No span that ends in between can parse.
+        """
+        fault = self._compiled(first, last)
+        if isinstance(fault, SyntaxError):
+            message = fault.msg or ""
+            if fault.lineno and (message.endswith("was never closed") or "triple-quoted" in message):
+                return first + fault.lineno - 1
+        return last + 1
+
+    def _compiled(self, first: int, last: int, flags: int = 0) -> Exception | None:
+        """Read a span, and pay for as much of it as the parser reads; what kept it from parsing, if anything."""
+        readable = min(last, bisect_right(self._starts, self._starts[first] + MAX_SOURCE_CHARS) - 2)
+        if self._chars_left <= 0 or readable < first:
+            raise ExtractionLimitError(_LIMIT)
+        source = self.text(first, readable)
+        self._chars_left -= _READING_CHARS + len(source) // 50
+        self._fault, self._tree = first, None
+        fault = self._parsed(first, readable, source, flags)
+        if readable < last and _reading(fault) is not _Reading.BROKEN:
+            raise ExtractionLimitError(_LIMIT)
+        return fault
+
+    def _parsed(self, first: int, last: int, source: str, flags: int) -> Exception | None:
+        try:
+            self._tree = compile(source, "<reply>", "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+        except SyntaxError as error:
+            read = max(error.lineno or 0, error.end_lineno or 0)
+            self._fault = min(last, first + max(0, read - 1))
+            # Of a string left open, which is only copied, the first line is named; of a bracket it is, too.
+            everything = not read or (error.msg or "").endswith("was never closed")
+            self._chars_left -= len(source) if everything else len(self.text(first, self._fault))
+            return error
+        except (ValueError, MemoryError, RecursionError) as error:
+            # Null bytes, lone surrogates, deep nesting: more lines mend none of them. EvalPlus crashes on some.
+            self._chars_left -= len(source)
+            return error
+        self._chars_left -= len(source)
+        return None
+
+
+def _reading(fault: Exception | None) -> _Reading:
+    if fault is None:
+        return _Reading.WHOLE
+    return _Reading.BEGUN if getattr(fault, "msg", None) == "incomplete input" else _Reading.BROKEN
+
 
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -15,10 +15,9 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.function_scope import needed_imports
-from truegrade.profiles.prompt_building import continuation
+from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, before_stop, continuation
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.stop_words import HUMANEVALPACK_STOP, before_stop
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

@@ -10,7 +10,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import called_class, method_call
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
-from truegrade.profiles.evalplus_span import longest_span
+from truegrade.profiles.evalplus_sanitize import longest_span
 from truegrade.profiles.prompt_building import as_stored
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded

@@ -10,11 +10,9 @@ from truegrade import prompts
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, literal_verdict, skipped
-from truegrade.profiles.execution_prompts import RenderPrompt
-from truegrade.profiles.prompt_building import base, chat
+from truegrade.profiles.cruxeval import SKIPPED, grade_assertion, literal_verdict, skipped
+from truegrade.profiles.prompt_building import RenderPrompt, answered_prompt, base, chat
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
 from truegrade.records.kinds import Kind

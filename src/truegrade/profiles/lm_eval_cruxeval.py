@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import Rule
-from truegrade.profiles.execution_prompts import RenderPrompt
-from truegrade.profiles.prompt_building import base
+from truegrade.profiles.prompt_building import RenderPrompt, answered_prompt, base
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.records import Answer, Completion, InputTask, OutputTask
 

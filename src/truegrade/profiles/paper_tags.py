@@ -12,9 +12,9 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.predictions import grade_output
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.execution_prompts import output_prompts
+from truegrade.profiles.code_reasoning import predicted_task
+from truegrade.profiles.prompt_building import output_prompts
 from truegrade.profiles.refusals import check_variant
-from truegrade.profiles.seed_regex import predicted_task
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason
 from truegrade.records.kinds import Kind
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from truegrade import prompts
-from truegrade.records import Message, Prompt
+from truegrade.grading.suites import RepairTask
+from truegrade.records import ChoiceTask, Completion, InputTask, Message, OutputTask, Prompt
 
 CODEX_STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """Stop strings of the Codex paper, arXiv 2107.03374 section 3.1."""
@@ -66,3 +67,153 @@ def continuation(content: str, *, source: str, stop: tuple[str, ...] = (), shots
 def origin(prompt_id: str) -> str:
     """Id and source of a text under ``prompts/``."""
     return f"{prompt_id}: {prompts.load(prompt_id).source}"
+
+
+# ------------------------ The words of every execution task, by the name one asks for with ``-T prompt=NAME``.
+# ``default`` is that of `seed-regex`: zero-shot, one user message, no system message. The others are the texts
+# that published runs really sent; they do not match each other, so a result names its own.
+
+
+RenderPrompt = Callable[[], Prompt]
+
+PREDICTION_VARIANTS = ("inference-py", "bedrock", "livecodebench", "livecodebench-cot")
+CRUXEVAL_VARIANTS = ("cruxeval", "cruxeval-cot", "cruxeval-phind", "cruxeval-openai", "cruxeval-openai-cot")
+CHOICE_VARIANTS = ("bedrock", "leetcode-notebook", "dsl-notebook")
+
+_STOP = ("[/ANSWER]",)
+_PHIND_STOP = ("# done",)
+_OPENAI = "cruxeval.system.openai"
+_LIVECODEBENCH = "lcb.execution.system"
+
+
+def output_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
+    """Prompts for a program and a call; where a question in words stands instead of the program, for that."""
+    if task.question:
+        return _question_prompts(task)
+    seed = {"program": task.program, "fn": task.function, "args": task.arguments}
+    whole = {"code": task.program, "call": f"{task.function}({task.arguments})"}
+    choices: dict[str, RenderPrompt] = {
+        "default": lambda: chat("exec.prediction.zero_shot", seed),
+        "one-shot": lambda: chat("exec.prediction.one_shot", seed),
+        "base": lambda: base("exec.prediction.zero_shot", seed, stop=_STOP),
+        "one-shot-base": lambda: base("exec.prediction.one_shot", seed, stop=_STOP),
+        "inference-py": lambda: chat("exec.prediction.zero_shot", seed, system="exec.system.inference_py"),
+        "bedrock": lambda: chat("exec.prediction.zero_shot", seed, system="exec.system.bedrock"),
+        "livecodebench": lambda: chat("lcb.execution.direct", whole, system=_LIVECODEBENCH),
+        "livecodebench-cot": lambda: chat("lcb.execution.cot", whole, system=_LIVECODEBENCH),
+    }
+    return choices | cruxeval_output_prompts(task)
+
+
+def cruxeval_output_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
+    """CRUXEval's own prompts; none where the function is not called ``f``, as their texts call it."""
+    if task.function != "f":
+        return {}
+    values = {"code": task.program, "input": task.arguments}
+    return {
+        "cruxeval": lambda: base("cruxeval.output.direct", values, stop=_STOP),
+        "cruxeval-cot": lambda: base("cruxeval.output.cot", values, stop=_STOP),
+        "cruxeval-phind": lambda: base("cruxeval.output.phind", values, stop=_PHIND_STOP),
+        "cruxeval-openai": lambda: chat("cruxeval.output.direct", values, system=_OPENAI, stop=_STOP),
+        "cruxeval-openai-cot": lambda: chat("cruxeval.output.cot", values, system=_OPENAI, stop=_STOP),
+    }
+
+
+def cruxeval_input_prompts(task: InputTask) -> dict[str, RenderPrompt]:
+    """CRUXEval's own prompts for finding an input."""
+    values = {"code": task.program, "output": task.expected}
+    return {
+        "cruxeval": lambda: base("cruxeval.input.direct", values, stop=_STOP),
+        "cruxeval-cot": lambda: base("cruxeval.input.cot", values, stop=_STOP),
+        "cruxeval-openai": lambda: chat("cruxeval.input.direct", values, system=_OPENAI, stop=_STOP),
+        "cruxeval-openai-cot": lambda: chat("cruxeval.input.cot", values, system=_OPENAI, stop=_STOP),
+    }
+
+
+def input_prompts(task: InputTask) -> dict[str, RenderPrompt]:
+    """Prompts for a program and a value to reach."""
+    values = {"code": task.program, "output": task.expected}
+    return {"default": lambda: chat("cruxeval.input.direct", values)} | cruxeval_input_prompts(task)
+
+
+def choice_prompts(task: ChoiceTask) -> dict[str, RenderPrompt]:
+    """Prompts for a pair of programs."""
+    first, second = task.programs
+    values: Mapping[str, str] = {
+        "program": first,
+        "program2": second,
+        "fn": task.function,
+        "args": task.arguments,
+    }
+    return {
+        "default": lambda: chat("exec.choice.zero_shot", values),
+        "one-shot": lambda: chat("exec.choice.one_shot", values),
+        "base": lambda: base("exec.choice.zero_shot", values),
+        "one-shot-base": lambda: base("exec.choice.one_shot", values),
+        "bedrock": lambda: chat("exec.choice.bedrock", values, system="exec.system.bedrock"),
+        "leetcode-notebook": lambda: chat("exec.choice.leetcode_notebook", values),
+        "dsl-notebook": lambda: chat("exec.choice.dsl_notebook", values),
+    }
+
+
+def _question_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
+    values = {
+        "question": task.question,
+        "starter": task.program,
+        "fn": task.function,
+        "args": task.arguments,
+    }
+    return {"default": lambda: chat("lcb.test_output.user", values, system="lcb.test_output.system")}
+
+
+# ------------ Which of a profile's prompts a completion answers, for harnesses whose extraction depends on it.
+
+
+def answered_prompt(
+    completion: Completion, renderers: Mapping[str, RenderPrompt], names: Iterable[str]
+) -> str | None:
+    """The first of these names whose prompt has the hash that the completion carries.
+
+    None for the answer to another prompt and for imported text, whose prompt nobody recorded.
+
+    Args:
+        completion: what came back.
+        renderers: each makes a prompt of the problem, by name.
+        names: those of the renderers to try.
+    """
+    if not completion.prompt_sha256:
+        return None
+    known = (name for name in names if name in renderers)
+    return next((name for name in known if renderers[name]().sha256 == completion.prompt_sha256), None)
+
+
+# ----------- How a program is asked to be repaired: the words of CORAL-X, for chat models and for base models.
+
+
+FENCE = "```"
+
+
+def repair_prompts(task: RepairTask) -> dict[str, RenderPrompt]:
+    """Prompts by variant; ``base`` is the same text to continue, up to where the open fence is closed."""
+    values = {"name": task.entry_point, "buggy": task.buggy}
+    return {
+        "default": lambda: chat("quixbugs.repair", values),
+        "base": lambda: base("quixbugs.repair", values, stop=(FENCE,)),
+    }
+
+
+# ----------------------------------- Cutting a text at the first stop string, as harnesses do for base models.
+
+
+HUMANEVALPACK_STOP = ("\nclass", "\ndef", "\n#", "\n@", "\nprint", "\nif", "\nassert", "<|endoftext|>")
+"""bigcode-project/bigcode-evaluation-harness@8fc5bae6 ``bigcode_eval/tasks/humanevalpack.py``."""
+
+
+def before_stop(text: str, stops: Iterable[str]) -> str:
+    """The text before whichever stop string comes first.
+
+    bigcode-project/bigcode-evaluation-harness@8fc5bae6 ``bigcode_eval/base.py`` ``_stop_at_stop_token``, and
+    evalplus/evalplus@26d6d00 ``evalplus/provider/hf.py``.
+    """
+    found = (text.find(stop) for stop in stops)
+    return text[: min((at for at in found if at != -1), default=len(text))]

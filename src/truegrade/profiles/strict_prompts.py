@@ -8,17 +8,21 @@ from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.programs import called_class
 from truegrade.profiles.contest_words import question
-from truegrade.profiles.execution_prompts import (
+from truegrade.profiles.prompt_building import (
     CHOICE_VARIANTS,
+    CODEX_STOP,
     CRUXEVAL_VARIANTS,
     PREDICTION_VARIANTS,
     RenderPrompt,
+    as_stored,
+    chat,
     choice_prompts,
+    continuation,
     input_prompts,
+    origin,
     output_prompts,
+    repair_prompts,
 )
-from truegrade.profiles.prompt_building import CODEX_STOP, as_stored, chat, continuation, origin
-from truegrade.profiles.repair_prompts import repair_prompts
 from truegrade.records import (
     CasesTask,
     ChoiceTask,
