@@ -7,7 +7,7 @@ from msgspec import structs
 
 from truegrade.assay import Battery, assay
 from truegrade.assay.folder import AssayFolder
-from truegrade.assay.replaying import replay
+from truegrade.assay.opening import replay
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, OracleTask, Problem
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truegrade.assay.measures import AssayResult
-    from truegrade.assay.opening import assay
+    from truegrade.assay.opening import assay, replay
     from truegrade.assay.records import Battery
-    from truegrade.assay.replaying import replay
     from truegrade.records import Problem
 
 __all__ = ["AssayResult", "Battery", "Problem", "assay", "replay"]
@@ -21,7 +20,7 @@ __all__ = ["AssayResult", "Battery", "Problem", "assay", "replay"]
 _HOMES = {
     "AssayResult": "truegrade.assay.measures",
     "assay": "truegrade.assay.opening",
-    "replay": "truegrade.assay.replaying",
+    "replay": "truegrade.assay.opening",
     "Battery": "truegrade.assay.records",
     "Problem": "truegrade.records",
 }

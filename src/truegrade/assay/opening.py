@@ -1,4 +1,7 @@
-"""The assay as one call: names become problems and graders, and `truegrade.assay.running` does the rest."""
+"""The assay as one call: names become problems and graders, and `truegrade.assay.running` does the rest.
+
+And the call of a witness made again: the evidence for a label, repeated by one command.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,25 @@ from typing import Any
 
 from truegrade.api import unsafe_allowed
 from truegrade.assay.building import reference_of
-from truegrade.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest
+from truegrade.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest, open_assay
+from truegrade.assay.labelling import Replayed
+from truegrade.assay.labelling import replay as replay_call
 from truegrade.assay.measures import AssayResult
+from truegrade.assay.oracle import build_oracle
 from truegrade.assay.oracle_inputs import load_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.probes.labelled import replies as replies_of
-from truegrade.assay.records import Battery, Danger
+from truegrade.assay.records import Battery, Danger, Probe
 from truegrade.assay.reporting.material import gather
 from truegrade.assay.reporting.page import write_assay_page
-from truegrade.assay.running import AssayRequest, run_assay, write_battery
+from truegrade.assay.running import AssayRequest, label_limits, run_assay, write_battery
 from truegrade.assay.targets import Target
 from truegrade.assay.targets.opening import open_target
 from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests
 from truegrade.assay.targets.programs import words_of_command
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.own_rows import rows_benchmark
+from truegrade.benchmarks.table import REGISTRY
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.progress import Progress
@@ -32,6 +40,7 @@ from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.sandbox import Sandbox
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import environment, now
 
@@ -295,3 +304,40 @@ def _place(out: str | Path | None, manifest: AssayManifest, *, several: bool) ->
     if out is not None:
         return Path(out) / name if several else Path(out)
     return Path("runs") / f"assay-{name}-{sha256_json([manifest.identity, manifest.graders, manifest.setups])[:8]}"
+
+
+def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, allow_unsafe: bool | None = None,
+           notice: Notice = ignore) -> tuple[Probe, Replayed]:  # fmt: skip
+    """Make the call of a probe's witness again, of the reference and of the probe.
+
+    Args:
+        folder: of the assay.
+        probe: id of the probe, or how it begins.
+        data: where the benchmark's file is now; None for where it was.
+        allow_unsafe: run programs even at protection level 1.
+        notice: told what a person should know.
+
+    Raises:
+        UserError: there is no such probe, or its label needed nothing to be run.
+    """
+    opened = open_assay(Path(folder))
+    found = [each for each in opened.probes() if each.id.startswith(probe)]
+    if len(found) != 1:
+        many = f"{len(found)} probes begin so" if found else "there is no probe of that id"
+        raise UserError(f"{opened.path}: `probe` {probe}: {many}; probes.jsonl and the page name them")
+    (one,) = found
+    if one.witness is None or one.witness.source == "by construction":
+        why = "has no witness" if one.witness is None else f"is wrong by construction: {one.witness.got}"
+        raise UserError(f"{opened.path}: probe {one.id} {why}; there is nothing to run")
+    recorded = opened.manifest().benchmark
+    place = data or (recorded.data if Path(recorded.data).exists() else None)
+    rows = recorded.name not in REGISTRY.names() and str(place).endswith((".jsonl", ".jsonl.gz"))
+    given = rows_benchmark(Path(str(place))) if rows else recorded.name
+    (benchmark,) = load_benchmarks([given], (), place, recorded.args, notice)
+    problem = benchmark.by_id()[one.problem_id]
+    with Sandbox(label_limits([problem]), workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
+        companion = find_companions(benchmark, {problem.id: problem}, place, notice).get(problem.id)
+        oracle = build_oracle(problem, companion, sandbox, generated=0)
+        if isinstance(oracle, str):
+            raise UserError(f"{problem.id}: {oracle}")
+        return one, replay_call(oracle, one.code, one.witness.call, sandbox, one.witness.repeats)

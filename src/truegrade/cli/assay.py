@@ -257,7 +257,7 @@ def verdicts(runs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
 @json_option
 def replay(as_json: bool, **options: Any) -> None:
     """Make the call of a probe's witness again, of the reference and of the probe."""
-    from truegrade.assay.replaying import replay as run
+    from truegrade.assay.opening import replay as run
 
     probe, found = run(**options, notice=notice)
     if as_json:
