@@ -9,6 +9,7 @@ from math import fsum
 from types import MappingProxyType
 from typing import get_args
 
+from truegrade.assay import paying
 from truegrade.assay.acceptance import (
     NATURAL,
     REFERENCE,
@@ -22,31 +23,13 @@ from truegrade.assay.acceptance import (
 )
 from truegrade.assay.channels import look_at_channels
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
-from truegrade.assay.paying import (
-    UnearnedPrograms,
-    accepted_by_form,
-    by_difference,
-    overlooked,
-    paid_in_words,
-    pay_by_share,
-    shortest_paid,
-    weak_in_words,
-)
 from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
 from truegrade.report import format as fmt
+from truegrade.statistics import error_rates
 from truegrade.statistics.claims import holm
-from truegrade.statistics.error_rates import (
-    GraderCount,
-    RateSpan,
-    accepted_span,
-    error_ratios,
-    j_bootstrap_span,
-    j_span,
-    ppv_span,
-)
 from truegrade.statistics.intervals import binomial_tail, clopper_pearson
 from truegrade.statistics.means import shrunken_shares
 from truegrade.statistics.ratios import Ratios
@@ -122,7 +105,7 @@ class _GraderOnBenchmark:
         self._problems, self._confidence, self._own = problems, confidence, own
         self._acceptance = Acceptance(probes, verdicts, pass_at)
         self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
-        self._unearned = UnearnedPrograms(probes, self._acceptance, own)
+        self._unearned = paying.UnearnedPrograms(probes, self._acceptance, own)
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -133,21 +116,21 @@ class _GraderOnBenchmark:
         flaky = verdicts.flaky
         self._flaky = tuple(probe.id for probe in probes if probe.id in flaky)
 
-    def _counts(self, kinds: Sequence[ProbeClass]) -> list[GraderCount]:
+    def _counts(self, kinds: Sequence[ProbeClass]) -> list[error_rates.GraderCount]:
         probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
         return problem_counts(probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds)
 
     def measure(self, benchmark: str) -> GraderMeasure:
         """All figures of a summary."""
         counts, confidence = self._natural, self._confidence
-        ratios = error_ratios(counts, confidence=confidence)
+        ratios = error_rates.error_ratios(counts, confidence=confidence)
         channels = tuple(record.measure() for record in self._channels)
         shares = tuple(self._share(kind, self._members[kind]) for kind in _CLASSES if kind in self._members)
         tpr = next((share.value for share in shares if share.kind == "right"), None)
         best, unearned = self._unearned.best_cheat(), self._unearned.measure(self._steadiness)
         sent = [probe for probe in self._probes if self._acceptance.sent(probe)]
 
-        def of(span: Callable[[Ratios], RateSpan | None]) -> MeasuredValue:
+        def of(span: Callable[[Ratios], error_rates.RateSpan | None]) -> MeasuredValue:
             return MeasuredValue.of(None if ratios is None else span(ratios))
 
         return GraderMeasure(
@@ -156,18 +139,20 @@ class _GraderOnBenchmark:
             problems=len({probe.problem_id for probe in sent}),
             probes=len(sent),
             shares=shares,
-            fpr=MeasuredValue.of(accepted_span(counts, confidence=confidence)),
-            j=of(j_span),
-            j_bootstrap=of(j_bootstrap_span),
+            fpr=MeasuredValue.of(error_rates.accepted_span(counts, confidence=confidence)),
+            j=of(error_rates.j_span),
+            j_bootstrap=of(error_rates.j_bootstrap_span),
             j_adversarial=None if tpr is None or best is None else tpr - best[1],
             best_cheat=best[0] if best and best[1] else "",
             forgeable=unearned.all_paid > 0 if unearned.all_tried else None,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
-            differences={k: (len(of), n) for k, (of, n) in by_difference(self._probes, self._acceptance).items()},
+            differences={
+                k: (len(of), n) for k, (of, n) in paying.by_difference(self._probes, self._acceptance).items()
+            },
             overlooks=tuple(said for _, said, _ in self._overlooks()),
             shortest=tuple(
-                shortest_paid(
+                paying.shortest_paid(
                     self._channels,
                     self._overlooks(),
                     self._unearned.all_paid(),
@@ -175,18 +160,18 @@ class _GraderOnBenchmark:
                     self._acceptance,
                 )
             ),
-            ppv={rate: of(partial(ppv_span, base_rate=float(rate))) for rate in BASE_RATES},
+            ppv={rate: of(partial(error_rates.ppv_span, base_rate=float(rate))) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
             operators=self._operators(),
-            forms=accepted_by_form(self._probes, self._acceptance),
-            pay=pay_by_share(self._probes, self._acceptance),
+            forms=paying.accepted_by_form(self._probes, self._acceptance),
+            pay=paying.pay_by_share(self._probes, self._acceptance),
             flaky=self._flaky,
             flips=self._steadiness.measure(confidence),
             references_refused=len(self._acceptance.refused),
         )
 
-    def _all_problems(self, counts: Sequence[GraderCount]) -> dict[str, int]:
+    def _all_problems(self, counts: Sequence[error_rates.GraderCount]) -> dict[str, int]:
         """Undecided probes of natural classes by problem, accepted or not."""
         known = {count.problem_id for count in counts}
         return Counter(
@@ -201,7 +186,7 @@ class _GraderOnBenchmark:
     def _share(self, kind: ProbeClass, members: Sequence[Probe]) -> AcceptedShare:
         right = kind == "right"
         counts = self._counts((kind,))
-        span = accepted_span(counts, right=right, confidence=self._confidence)
+        span = error_rates.accepted_span(counts, right=right, confidence=self._confidence)
         rows = [
             (each.right, each.right_accepted) if right else (each.wrong, each.wrong_accepted) for each in counts
         ]
@@ -249,7 +234,7 @@ class _GraderOnBenchmark:
     def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
-        return list(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
+        return list(paying.overlooked(paying.by_difference(probes, self._acceptance), self._steadiness.explains))
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""
@@ -293,11 +278,11 @@ class _GraderOnBenchmark:
         flips, unearned = self._steadiness.measure(self._confidence), self._unearned.measure(self._steadiness)
         loose = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
         differ = f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
-        paid = f"{paid_in_words(unearned)}; the shortest is named"
+        paid = f"{paying.paid_in_words(unearned)}; the shortest is named"
         for found, code, said, ids in (
             (flips.flips or self._flaky, "flaky_verdict", differ, self._flaky[:SHOWN]),
             (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
-            (unearned.weak, "weak_tests", weak_in_words(unearned), ()),
+            (unearned.weak, "weak_tests", paying.weak_in_words(unearned), ()),
             *((True, "overlooks_difference", said, ()) for _, said, _ in self._overlooks()),
             (unearned.loose, "looser_than_tests", loose, ()),
         ):
@@ -340,7 +325,7 @@ class _GraderOnBenchmark:
 
 
 def _per_problem(
-    counts: Sequence[GraderCount], undecided: Mapping[str, int], confidence: float
+    counts: Sequence[error_rates.GraderCount], undecided: Mapping[str, int], confidence: float
 ) -> Iterable[ProblemMeasure]:
     """Every problem with its exact interval; Holm's correction is over all of them."""
     shrunken = shrunken_shares([each.wrong_accepted for each in counts], [each.wrong for each in counts])

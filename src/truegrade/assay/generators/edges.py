@@ -16,18 +16,8 @@ from typing import Any
 
 from truegrade.assay.generators.domain import Arguments, Domain, Signature, ValueMutator, infer_domain
 from truegrade.assay.written_calls import written_call
+from truegrade.builders import shapes
 from truegrade.builders.in_order import by_turns
-from truegrade.builders.shapes import (
-    MOST_ITEMS,
-    DictShape,
-    ExactShape,
-    ListShape,
-    NumberShape,
-    RecordShape,
-    Shape,
-    TextShape,
-    UnionShape,
-)
 from truegrade.extraction.parsing import quietly
 
 MOST_SEEDS = 6
@@ -143,7 +133,7 @@ def boundary_calls(signature: Signature, constants: Sequence[Any], mutator: Valu
             yield mutator.repaired(signature, together)
 
 
-def _edges(shape: Shape, value: Any, constants: Sequence[Any]) -> list[Any]:
+def _edges(shape: shapes.Shape, value: Any, constants: Sequence[Any]) -> list[Any]:
     """Values at the edges of a shape, near a value that fits it; all of them fit."""
     found: dict[str, Any] = {}
     for edge in _candidates(shape, value, constants):
@@ -155,34 +145,34 @@ def _edges(shape: Shape, value: Any, constants: Sequence[Any]) -> list[Any]:
 
 
 def _candidates(  # noqa: PLR0912 (one branch a shape)
-    shape: Shape, value: Any, constants: Sequence[Any]
+    shape: shapes.Shape, value: Any, constants: Sequence[Any]
 ) -> Iterator[Any]:
     match shape:
-        case NumberShape():
+        case shapes.NumberShape():
             yield from _numbers(shape, value, constants)
-        case TextShape():
+        case shapes.TextShape():
             yield from _texts(shape, value, constants)
-        case ListShape():
+        case shapes.ListShape():
             yield from _lists(shape, value, constants)
-        case RecordShape():
+        case shapes.RecordShape():
             for place, item in enumerate(value):
                 for edge in _edges(shape.places[place], item, constants):
                     yield shape.kind([*value[:place], edge, *value[place + 1 :]])
-        case DictShape():
+        case shapes.DictShape():
             yield {}
             for key, item in value.items():
                 yield {key: item}
                 if shape.values is not None:
                     yield from ({**value, key: edge} for edge in _edges(shape.values, item, constants))
-        case ExactShape():
+        case shapes.ExactShape():
             yield from shape.values
-        case UnionShape():
+        case shapes.UnionShape():
             for option in shape.options:
                 if option.fits(value):
                     yield from _edges(option, value, constants)
 
 
-def _numbers(shape: NumberShape, value: Any, constants: Sequence[Any]) -> Iterator[Any]:
+def _numbers(shape: shapes.NumberShape, value: Any, constants: Sequence[Any]) -> Iterator[Any]:
     least, most = min(shape.known), max(shape.known)
     for number in (0, 1, -1, 2, least, most, value - 1, value + 1, -value, most + 1, least - 1):
         yield shape.kind(number)
@@ -193,7 +183,7 @@ def _numbers(shape: NumberShape, value: Any, constants: Sequence[Any]) -> Iterat
         yield from (value + 0.5, -0.5, 0.5, float(round(value)))
 
 
-def _texts(shape: TextShape, value: str, constants: Sequence[Any]) -> Iterator[str]:
+def _texts(shape: shapes.TextShape, value: str, constants: Sequence[Any]) -> Iterator[str]:
     letters = shape.alphabet
     yield from ("", value[:1], value[-1:], value[:1] * 3, value * 2, value[::-1], value[1:], value[:-1])
     yield from (value.upper(), value.lower(), value.swapcase(), f" {value}", f"{value} ", value.replace(" ", "  "))
@@ -203,7 +193,7 @@ def _texts(shape: TextShape, value: str, constants: Sequence[Any]) -> Iterator[s
             yield from (constant, constant + value, value + constant, value[:1] + constant + value[1:])
 
 
-def _lists(shape: ListShape, value: Any, constants: Sequence[Any]) -> Iterator[Any]:
+def _lists(shape: shapes.ListShape, value: Any, constants: Sequence[Any]) -> Iterator[Any]:
     items = list(value)
     if shape.items is None:
         return
@@ -264,7 +254,7 @@ def named_calls(
     return list(found.values())
 
 
-def widened(shape: Shape, letters: str = "") -> Shape:  # noqa: PLR0911 (one return a shape)
+def widened(shape: shapes.Shape, letters: str = "") -> shapes.Shape:  # noqa: PLR0911 (one return a shape)
     """The shape without its upper bounds, for values that a program names: what is negative, empty or out of order
     only where known values are stays so.
 
@@ -273,51 +263,51 @@ def widened(shape: Shape, letters: str = "") -> Shape:  # noqa: PLR0911 (one ret
         letters: that texts may hold besides.
     """
     match shape:
-        case NumberShape():
+        case shapes.NumberShape():
             return replace(shape, low=-inf if shape.low < 0 else shape.low, high=inf)
-        case TextShape():
-            return replace(shape, longest=MOST_ITEMS, alphabet=shape.alphabet + letters)
-        case ListShape() if shape.items is not None:
-            return replace(shape, longest=MOST_ITEMS, items=widened(shape.items, letters))
-        case RecordShape():
+        case shapes.TextShape():
+            return replace(shape, longest=shapes.MOST_ITEMS, alphabet=shape.alphabet + letters)
+        case shapes.ListShape() if shape.items is not None:
+            return replace(shape, longest=shapes.MOST_ITEMS, items=widened(shape.items, letters))
+        case shapes.RecordShape():
             return replace(shape, places=tuple(widened(place, letters) for place in shape.places))
-        case DictShape() if shape.keys is not None and shape.values is not None:
+        case shapes.DictShape() if shape.keys is not None and shape.values is not None:
             return replace(shape, keys=widened(shape.keys, letters), values=widened(shape.values, letters))
-        case UnionShape():
-            return UnionShape(tuple(widened(option, letters) for option in shape.options))
+        case shapes.UnionShape():
+            return shapes.UnionShape(tuple(widened(option, letters) for option in shape.options))
     return shape
 
 
 def _named(  # noqa: PLR0912 (one branch a shape)
-    shape: Shape, value: Any, constant: Any
+    shape: shapes.Shape, value: Any, constant: Any
 ) -> Iterator[Any]:
     """Values like one that have a constant in them, or as many items as it says."""
-    length = constant if type(constant) is int and 0 <= constant <= MOST_ITEMS else None
+    length = constant if type(constant) is int and 0 <= constant <= shapes.MOST_ITEMS else None
     match shape:
-        case NumberShape(kind=kind) if type(constant) in {int, float} and (
+        case shapes.NumberShape(kind=kind) if type(constant) in {int, float} and (
             kind is float or constant == constant // 1
         ):
             yield kind(constant)
-        case TextShape() if isinstance(constant, str):
+        case shapes.TextShape() if isinstance(constant, str):
             yield from (constant, value + constant, constant + value)
-        case TextShape() if length is not None:
+        case shapes.TextShape() if length is not None:
             text = value or shape.alphabet[:1] or "a"
             yield (text * (length // len(text) + 1))[:length]
-        case ListShape(kind=kind) if shape.items is not None:
+        case shapes.ListShape(kind=kind) if shape.items is not None:
             items = list(value)
             if items and length is not None:
                 yield shape.finished((items * (length // len(items) + 1))[:length])
             for edge in _named(shape.items, items[0], constant) if items else ():
                 yield shape.finished([edge, *items[1:]])
-        case RecordShape():
+        case shapes.RecordShape():
             for place, (inner, item) in enumerate(zip(shape.places, value, strict=True)):
                 for edge in _named(inner, item, constant):
                     yield shape.kind([*value[:place], edge, *value[place + 1 :]])
-        case DictShape() if shape.keys is not None and shape.values is not None:
+        case shapes.DictShape() if shape.keys is not None and shape.values is not None:
             for key, item in value.items():
                 yield from ({**value, key: edge} for edge in _named(shape.values, item, constant))
                 yield from ({**value, edge: item} for edge in _named(shape.keys, key, constant))
-        case UnionShape():
+        case shapes.UnionShape():
             for option in shape.options:
                 if option.fits(value):
                     yield from _named(option, value, constant)

@@ -10,18 +10,7 @@ import msgspec
 from truegrade.assay.answers import MOST_LATE, TOO_LARGE, TOO_LONG, Arguments, answers_of
 from truegrade.assay.building import reference_of
 from truegrade.assay.generators.domain import infer_domain
-from truegrade.assay.hardening.forms import (
-    FORMS,
-    STATED,
-    AcceptedPrograms,
-    ExportedRow,
-    ExportMaterial,
-    KnownPrograms,
-    NewTest,
-    choose_inputs,
-    exported_rows,
-    with_tests,
-)
+from truegrade.assay.hardening import forms
 from truegrade.assay.labelling import OracleLabeller, find_witness
 from truegrade.assay.oracle import CALL_SIZE, ProblemOracle, build_oracle, rule_of
 from truegrade.assay.probes.labelled import ClaimedProbe
@@ -54,7 +43,7 @@ class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the journal of hardening."""
 
     problem_id: str
-    tests: tuple[NewTest, ...] = ()
+    tests: tuple[forms.NewTest, ...] = ()
     dropped: tuple[str, ...] = ()
     """Calls whose test refused a right program, and was left out."""
     comparison: str = ""
@@ -64,21 +53,21 @@ class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
     """Calls on which references disagree: doubts about the statement."""
     notes: tuple[str, ...] = ()
     """What was cut while inputs were taken, and why."""
-    seen: AcceptedPrograms | None = None
+    seen: forms.AcceptedPrograms | None = None
     """Wrong mutants that the choice was made by."""
-    held_out: AcceptedPrograms | None = None
+    held_out: forms.AcceptedPrograms | None = None
     """Wrong mutants that it never saw."""
-    right: AcceptedPrograms | None = None
+    right: forms.AcceptedPrograms | None = None
     """Right programs that it never saw."""
-    bugs: AcceptedPrograms | None = None
+    bugs: forms.AcceptedPrograms | None = None
     """Labelled wrong programs, which it never saw."""
-    labelled_right: AcceptedPrograms | None = None
+    labelled_right: forms.AcceptedPrograms | None = None
     cpu_before_s: float | None = None
     """CPU seconds of the reference under the present tests."""
     cpu_after_s: float | None = None
     reason: str = ""
     """Why there are no new tests; empty where there are."""
-    exports: Mapping[str, ExportedRow] = {}
+    exports: Mapping[str, forms.ExportedRow] = {}
     """By the name of the form: the row, measured as it is written, or why there is none."""
     settings_sha256: str = ""
     """Of what decided this line, so that lines of other settings are not mixed in."""
@@ -113,10 +102,10 @@ def harden_problem(
     """
     oracle = build_oracle(problem, companion, executor, generated=options.inputs, seed=options.seed)
     if isinstance(oracle, str):
-        exports = dict.fromkeys(FORMS, ExportedRow(reason=f"it cannot be measured: {oracle}"))
+        exports = dict.fromkeys(forms.FORMS, forms.ExportedRow(reason=f"it cannot be measured: {oracle}"))
         return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports)
     work = HardeningWork(problem, oracle, options, executor)
-    tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
+    tests, dropped = work.tests() if oracle.comparator in forms.STATED else ([], [])
     return work.measured(tests, dropped, claims)
 
 
@@ -162,7 +151,7 @@ class HardeningWork:
         """Wrong mutants that choose nothing, whole programs."""
         return [probe.code for probe in self._wrong_held if probe.code not in self._endless]
 
-    def tests(self) -> tuple[list[NewTest], list[str]]:
+    def tests(self) -> tuple[list[forms.NewTest], list[str]]:
         """The tests chosen, without those that refuse a right program, and the calls of those."""
         inputs = self._candidates()
         kills = self._kills(inputs)
@@ -170,23 +159,25 @@ class HardeningWork:
         further = self._further(survivors.difference(*kills))
         inputs, kills = [*inputs, *further], [*kills, *self._kills(further)]
         calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
-        chosen = choose_inputs(kills, survivors, [len(call) for call in calls], most=self._options.most_tests)
+        chosen = forms.choose_inputs(
+            kills, survivors, [len(call) for call in calls], most=self._options.most_tests
+        )
         expected = self._expected([inputs[number] for number in chosen])
         tests = [
-            NewTest(call=calls[number], expected=expected[place], victims=tuple(sorted(kills[number])))
+            forms.NewTest(call=calls[number], expected=expected[place], victims=tuple(sorted(kills[number])))
             for place, number in enumerate(chosen)
             if place in expected
         ]
         return self._harmless(tests)
 
     def measured(
-        self, tests: list[NewTest], dropped: list[str], claims: Sequence[ClaimedProbe]
+        self, tests: list[forms.NewTest], dropped: list[str], claims: Sequence[ClaimedProbe]
     ) -> HardenedProblem:
         """What the tests gain, and what they cost."""
         hardened = self._with(tests) if tests else self._problem
         comparator = self._rule.comparator
         reason = "no generated input refuses a program that is not refused already"
-        if comparator not in STATED:
+        if comparator not in forms.STATED:
             reason = f"its outputs are compared by the rule {comparator}, which no added test can state"
         bugs = [each.probe.code for each in claims if each.claim == "wrong"]
         bugs = [code for code in bugs if self._labeller.label(code).label == "wrong"]
@@ -196,7 +187,7 @@ class HardeningWork:
             problem_id=self._problem.id,
             tests=tuple(tests),
             dropped=tuple(dropped),
-            comparison=STATED.get(comparator, ""),
+            comparison=forms.STATED.get(comparator, ""),
             comparator=comparator,
             ambiguous=self._oracle.ambiguous,
             notes=(*self._oracle.notes, *([_LARGE.format(len(self._large))] if self._large else ())),
@@ -208,7 +199,7 @@ class HardeningWork:
             cpu_before_s=self._cpu_s(self._problem),
             cpu_after_s=self._cpu_s(hardened),
             reason="" if tests else reason,
-            exports=exported_rows(self._material(tests, hardened), self._known(hardened), self._executor),
+            exports=forms.exported_rows(self._material(tests, hardened), self._known(hardened), self._executor),
         )
 
     def _candidates(self) -> list[Arguments]:
@@ -269,7 +260,7 @@ class HardeningWork:
             program, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S, most_size=most_size
         ).results
 
-    def _harmless(self, tests: list[NewTest]) -> tuple[list[NewTest], list[str]]:
+    def _harmless(self, tests: list[forms.NewTest]) -> tuple[list[forms.NewTest], list[str]]:
         """Leave out tests that refuse a right program, and the last ones where all together take too long."""
         dropped: list[str] = []
         programs = [reference_of(self._problem), *self._others, *(probe.code for probe in self._right)]
@@ -285,17 +276,17 @@ class HardeningWork:
             tests = tests[:-1]
         return tests, dropped
 
-    def _with(self, tests: Sequence[NewTest]) -> Problem:
-        return with_tests(self._problem, tests, self._rule.comparator)
+    def _with(self, tests: Sequence[forms.NewTest]) -> Problem:
+        return forms.with_tests(self._problem, tests, self._rule.comparator)
 
-    def _side(self, hardened: Problem, programs: Sequence[str]) -> AcceptedPrograms:
+    def _side(self, hardened: Problem, programs: Sequence[str]) -> forms.AcceptedPrograms:
         before = [code for code in programs if self._accepts(self._problem, code)]
         after = (
             sum(self._accepts(hardened, code) for code in before) if hardened is not self._problem else len(before)
         )
-        return AcceptedPrograms(programs=len(programs), before=len(before), after=after)
+        return forms.AcceptedPrograms(programs=len(programs), before=len(before), after=after)
 
-    def _material(self, tests: Sequence[NewTest], hardened: Problem) -> ExportMaterial:
+    def _material(self, tests: Sequence[forms.NewTest], hardened: Problem) -> forms.ExportMaterial:
         """The tests as calls: those of the problem, and the new ones."""
         oracle = self._oracle
         own, plus = ([one.arguments for one in oracle.inputs if one.source == name] for name in ("own", "plus"))
@@ -306,7 +297,7 @@ class HardeningWork:
         not_calls = "its own tests call a method" if oracle.method_call else ""
         if oracle.unanswered:
             not_calls = f"its reference answers not all calls of its own tests ({oracle.unanswered} raise)"
-        return ExportMaterial(
+        return forms.ExportMaterial(
             problem=self._problem,
             hardened=hardened,
             comparator=oracle.comparator,
@@ -319,12 +310,12 @@ class HardeningWork:
             not_calls=not_calls,
         )
 
-    def _known(self, hardened: Problem) -> KnownPrograms:
+    def _known(self, hardened: Problem) -> forms.KnownPrograms:
         """The programs that every exported row is measured with."""
         reference, wrong = reference_of(self._problem), [probe.code for probe in self._stubs]
         seen = [probe.code for probe in self._wrong if probe.code not in self._endless]
         right = [reference, *self._others, *(probe.code for probe in (*self._right, *self._right_held))]
-        return KnownPrograms(
+        return forms.KnownPrograms(
             right={code: self._accepts(self._problem, code) for code in right},
             stubs={code: self._accepts(self._problem, code) for code in wrong},
             seen={code: self._accepts(hardened, code) for code in seen},

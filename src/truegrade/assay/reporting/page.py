@@ -7,20 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from truegrade.assay.reporting import measures_html, survivors_html
 from truegrade.assay.reporting.material import AssayMaterial
-from truegrade.assay.reporting.measures_html import (
-    classes_section,
-    headline_section,
-    meaning_section,
-    problems_section,
-)
-from truegrade.assay.reporting.survivors_html import (
-    channels_section,
-    other_errors_section,
-    refused_section,
-    shortest_section,
-    survivors_section,
-)
 from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.glossary import explained, terms_section
@@ -94,15 +82,15 @@ def repeat_section(material: AssayMaterial) -> Markup:
 
 STYLES = ("assay.css",)
 _SECTIONS: tuple[tuple[str, str, Callable[[AssayMaterial], Markup]], ...] = (
-    ("result", "Result", headline_section),
-    ("meaning", "What it means", meaning_section),
-    ("classes", "Classes", classes_section),
-    ("problems", "Problems", problems_section),
-    ("channels", "Channels", channels_section),
-    ("shortest", "Shortest paid", shortest_section),
-    ("survivors", "Wrong, accepted", survivors_section),
-    ("refused", "Right, refused", refused_section),
-    ("others", "Impossible, flaky", other_errors_section),
+    ("result", "Result", measures_html.headline_section),
+    ("meaning", "What it means", measures_html.meaning_section),
+    ("classes", "Classes", measures_html.classes_section),
+    ("problems", "Problems", measures_html.problems_section),
+    ("channels", "Channels", survivors_html.channels_section),
+    ("shortest", "Shortest paid", survivors_html.shortest_section),
+    ("survivors", "Wrong, accepted", survivors_html.survivors_section),
+    ("refused", "Right, refused", survivors_html.refused_section),
+    ("others", "Impossible, flaky", survivors_html.other_errors_section),
     ("findings", "Findings", findings_section),
     ("methods", "Assumptions", methods_section),
     ("repeat", "Repeat", repeat_section),

@@ -20,20 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
-from truegrade.assay.targets import host
-from truegrade.assay.targets.calls import (
-    DIED,
-    EXAMPLE,
-    HUNG,
-    NOT_PUT,
-    NOT_SENT,
-    RAISED,
-    TEXT,
-    Call,
-    ProbeQuestion,
-    Reading,
-    no_verdict,
-)
+from truegrade.assay.targets import calls, host
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.writing import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
@@ -50,7 +37,7 @@ class ProbeAsker:
 
     name: str
     """Of the grader."""
-    call: Call
+    call: calls.Call
     form: TestsForm
     danger: Danger
     """The most dangerous probes that it is sent."""
@@ -63,19 +50,19 @@ class ProbeAsker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _outputs: tuple[str, Outputs | None] = ("", None)
 
-    def question(self, sent: Dispatch) -> ProbeQuestion | Said:
+    def question(self, sent: Dispatch) -> calls.ProbeQuestion | Said:
         """What the grader is asked, or what is known without asking: nothing is sent then."""
         probe, problem = sent.probe, sent.problem
         if DANGERS.index(probe.danger) > DANGERS.index(self.danger):
-            return self.said(sent, no_verdict(NOT_SENT, f"its danger is {probe.danger}"))
+            return self.said(sent, calls.no_verdict(calls.NOT_SENT, f"its danger is {probe.danger}"))
         tests: Any = None
         if self.call.needs_tests:
             put = tests_of(problem, self.form, self._reference_outputs(problem))
             if put.why_not:
-                return self.said(sent, no_verdict(NOT_PUT, put.why_not))
+                return self.said(sent, calls.no_verdict(calls.NOT_PUT, put.why_not))
             tests = put.tests
         reply = f"```python\n{probe.code.rstrip()}\n```" if probe.form == "program" else probe.code
-        return ProbeQuestion(
+        return calls.ProbeQuestion(
             problem=problem,
             program=probe.code,
             reply=reply,
@@ -85,7 +72,7 @@ class ProbeAsker:
             fields=dict(self.fields),
         )
 
-    def said(self, sent: Dispatch, reading: Reading, wall_s: float | None = None) -> Said:
+    def said(self, sent: Dispatch, reading: calls.Reading, wall_s: float | None = None) -> Said:
         """The record of an answer."""
         return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
 
@@ -148,7 +135,7 @@ class OneByOneTarget(AskedTarget, ABC):
             yield self._asker.said(one, reading, time.monotonic() - began)
 
     @abstractmethod
-    def _reading(self, question: ProbeQuestion) -> Reading:
+    def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
         """What the grader says."""
 
 
@@ -187,7 +174,7 @@ class HttpTarget(OneByOneTarget):
         """Hang up."""
         self._http.close()
 
-    def _reading(self, question: ProbeQuestion) -> Reading:
+    def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
         import httpx2
 
         try:
@@ -198,13 +185,13 @@ class HttpTarget(OneByOneTarget):
                 shown = shown.replace(key, HIDDEN)
             return msgspec.structs.replace(error.reading, detail=shown)
         except httpx2.TimeoutException:
-            return no_verdict(HUNG, f"no answer in {self._asker.timeout_s:g} s")
+            return calls.no_verdict(calls.HUNG, f"no answer in {self._asker.timeout_s:g} s")
         except httpx2.HTTPError as error:
             if not self._answered:
                 raise UserError(
                     f"`grader`: {without_keys(self._address)} cannot be reached: {error}; start it first"
                 ) from None
-            return no_verdict(DIED, f"{type(error).__name__}: {error}")
+            return calls.no_verdict(calls.DIED, f"{type(error).__name__}: {error}")
         return self._asker.call.reading(value)
 
     def _post(self, body: dict[str, Any]) -> Any:
@@ -217,16 +204,16 @@ class HttpTarget(OneByOneTarget):
             for piece in reply.iter_bytes():
                 content += piece
                 if len(content) > MAX_ANSWER_BYTES:
-                    raise _NoAnswer(TEXT, f"an answer of over {MAX_ANSWER_BYTES} bytes")
+                    raise _NoAnswer(calls.TEXT, f"an answer of over {MAX_ANSWER_BYTES} bytes")
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout("the answer did not end in time")
         text = content.decode("utf-8", "replace")
         if reply.status_code != HTTPStatus.OK:
-            raise _NoAnswer(RAISED, f"HTTP {reply.status_code}: {text}")
+            raise _NoAnswer(calls.RAISED, f"HTTP {reply.status_code}: {text}")
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise _NoAnswer(TEXT, text) from None
+            raise _NoAnswer(calls.TEXT, text) from None
 
 
 class _NoAnswer(Exception):
@@ -234,7 +221,7 @@ class _NoAnswer(Exception):
 
     def __init__(self, prefix: str, text: str) -> None:
         super().__init__(text)
-        self.reading = no_verdict(prefix, text)
+        self.reading = calls.no_verdict(prefix, text)
 
 
 def is_this_machine(address: str) -> bool:
@@ -269,12 +256,12 @@ class CallableTarget(OneByOneTarget):
     ) -> None:
         super().__init__(asker)
         self._function, self._adapter = function, adapter
-        asker.call.payload(EXAMPLE, adapted=adapter is not None)
+        asker.call.payload(calls.EXAMPLE, adapted=adapter is not None)
 
     def close(self) -> None:
         """Nothing was started."""
 
-    def _reading(self, question: ProbeQuestion) -> Reading:
+    def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
         answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
         def call() -> None:
@@ -288,7 +275,7 @@ class CallableTarget(OneByOneTarget):
         try:
             value, error = answered.get(timeout=self._asker.timeout_s)
         except queue.Empty:
-            return no_verdict(HUNG, f"no answer in {self._asker.timeout_s:g} s")
+            return calls.no_verdict(calls.HUNG, f"no answer in {self._asker.timeout_s:g} s")
         if error is not None:
-            return no_verdict(RAISED, f"{type(error).__name__}: {error}")
+            return calls.no_verdict(calls.RAISED, f"{type(error).__name__}: {error}")
         return self._asker.call.reading(value)
