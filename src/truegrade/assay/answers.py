@@ -1,7 +1,8 @@
 """What programs answer on inputs, call by call, and whether two answers are the same one.
 
 Programs on stdin are asked as if they were functions from the text of an input to the text of an output. Each
-input has a process of its own, as under `strict`, whose preamble is offered here too.
+input has a process of its own, as under `strict`, whose preamble is offered here too. Programs are whole, inputs
+are tuples of arguments, and the executor is the jail.
 """
 
 from __future__ import annotations
@@ -44,11 +45,8 @@ def ask_stdin(
     """Run a program on inputs in order, as `Executor.call` calls a function.
 
     Args:
-        program: whole.
-        inputs: each the text that is read, alone in its tuple.
         on_result: gets each number and output as it becomes known; False ends the run early. A run that ends with
             an exception or an exit code other than 0 counts as raising.
-        executor: the jail.
         cpu_s: CPU seconds of one input.
 
     Returns:
@@ -162,10 +160,7 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
         """Ask a program inputs, in one process; of a program on stdin each in its own, which ``cpu_s`` is for.
 
         Args:
-            program: whole.
-            inputs: argument tuples.
             on_result: as `Executor.call` has it.
-            executor: the jail.
             cpu_s: CPU seconds of a process.
             call_cpu_s: CPU seconds of one call, of a program that is trusted; what takes more counts as raising,
                 and ends the run of a program on stdin.
@@ -321,10 +316,6 @@ def answers_of(
     """Ask a program inputs, going on in another process behind one that ends it.
 
     Args:
-        program: whole.
-        rule: how it is asked.
-        inputs: argument tuples.
-        executor: the jail.
         call_cpu_s: CPU seconds of one call; one that takes more counts as raising.
         numbers: of the inputs to ask, in this order; every one where it is None.
         most_size: of one value, as `AnswerRule.ask` has it.

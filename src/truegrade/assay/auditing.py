@@ -111,12 +111,10 @@ class SampleAudit:
         )
 
     def judge(self, run: Run, profile: str, drawn: Mapping[SampleKey, str]) -> dict[SampleKey, AuditedSample]:
-        """What stronger tests say of samples; those that were judged before are read from the journal.
+        """What stronger tests say of samples, each drawn with the hash of its completion.
 
-        Args:
-            run: graded.
-            profile: id of the profile that cut the programs out.
-            drawn: samples, each with the hash of its completion.
+        Those that were judged before are read from the journal. ``profile`` is the id of the one that cut the
+        programs out.
 
         Raises:
             UserError: there are no such tests, or another process audits this run.

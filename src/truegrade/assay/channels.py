@@ -28,11 +28,8 @@ _Control = tuple[str, str]
 class Steadiness:
     """How often the verdict on an honest program flips, and by how much a verdict must lead to be more than that.
 
-    Controls behind a channel whose cheats stay in the grader are no flips, and are left out.
-
-    Args:
-        probes: of one benchmark.
-        acceptance: of one grader.
+    Of one grader on one benchmark. Controls behind a channel whose cheats stay in the grader are no flips, and are
+    left out.
     """
 
     def __init__(self, probes: Sequence[Probe], acceptance: Acceptance) -> None:

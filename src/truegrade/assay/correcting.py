@@ -119,11 +119,8 @@ def corrected_runs(
         hardened: a file with further tests for the problems, as `harden` writes it.
         seed: decides which samples are drawn.
         profile: under which the runs are graded, by name or id; None if they have only one.
-        data: the benchmark's file, or a folder that holds it.
-        confidence: of all intervals.
         workers: problems at once; None for one a core.
-        allow_unsafe: run programs even at protection level 1.
-        progress: watches.
+        data, confidence, allow_unsafe, progress: as `truegrade.assay.assay` has them.
         notice: told the plan before anything is run, and what else a person should know.
 
     Raises:

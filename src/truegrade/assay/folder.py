@@ -96,12 +96,7 @@ class BuiltProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AssayFolder:
-    """Reads and appends.
-
-    Args:
-        path: of the folder.
-        notice: told of torn lines.
-    """
+    """Reads and appends; ``notice`` is told of torn lines."""
 
     def __init__(self, path: Path, *, notice: Notice = ignore) -> None:
         self.path, self.notice = path, notice

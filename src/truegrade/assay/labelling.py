@@ -2,7 +2,8 @@
 
 What counts as behaviour is the value that a call returns, or that it raises or does not end; what it prints and
 what it does to its arguments does not, since the tests of these benchmarks do not look at it. No clock decides:
-what takes longer than the references is run again, and its steps are counted.
+what takes longer than the references is run again, and its steps are counted. Programs are whole, and the
+executor is the jail.
 """
 
 from __future__ import annotations
@@ -92,10 +93,7 @@ def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor, r
     """Make one call again, of the reference and of a program.
 
     Args:
-        oracle: of the problem.
-        program: whole.
         call: as a `Witness` has it.
-        executor: the jail.
         repeats: how often it is made in one process.
 
     Raises:
@@ -113,12 +111,7 @@ def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor, r
 
 
 class OracleLabeller:
-    """Holds programs for one problem against its oracle; the references are run once.
-
-    Args:
-        oracle: of the problem.
-        executor: the jail.
-    """
+    """Holds programs for one problem against its oracle; the references are run once."""
 
     def __init__(self, oracle: ProblemOracle, executor: Executor) -> None:
         self._executor, self._rule = executor, rule_of(oracle)
@@ -202,12 +195,7 @@ class OracleLabeller:
         return None if found is None else _Difference(number, *found, result)
 
     def _settled(self, program: str, difference: _Difference, before: int) -> _Difference | str | None:
-        """What a difference from the first reference comes to.
-
-        Args:
-            program: whole.
-            difference: seen in a process that had answered other inputs.
-            before: how many.
+        """What a difference from the first reference comes to, seen in a process that answered inputs before.
 
         Returns:
             The difference, which a call of its own or its repetition shows too, so that the witness can be
@@ -359,8 +347,6 @@ def find_witness(
     Args:
         oracle: of the problem; its inputs are known not to tell the program from the references.
         domain: of its inputs (`infer_domain`).
-        program: whole.
-        executor: the jail.
         budget_inputs: the most inputs to try.
         seed: equal seeds give equal inputs.
         beyond: try inputs as well that only the program names, which may be larger than the known ones.

@@ -93,7 +93,8 @@ def assay(
         battery: what is sent; None for every class of probes.
         call: how a foreign grader is called, a name of `truegrade.assay.targets.calls.CALLS` or
             ``module:adapter``; by default ``exit-code`` for commands, else ``plain``.
-        tests_as: the form in which it is given the tests; by default the usual one of ``call``.
+        tests_as: the form in which it is given the tests (`truegrade.grading.tests_forms`); by default the usual
+            one of ``call``.
         data: local data file, or a folder that holds it.
         task_args: of the benchmark.
         limit: the first N problems, or those from A to B.
@@ -102,9 +103,9 @@ def assay(
         replies: folders of runs whose replies are sent as well.
         danger: the most dangerous programs that graders outside the jail may be sent; None for ``h0``.
         mine: a grader at another machine's address is the caller's own.
-        packages: installed packages that a grader in the jail may import.
+        packages: installed packages that a grader in the jail may import, with what they require.
         timeout_s: seconds that a foreign grader may take for one probe.
-        jail: False runs a foreign function or command outside the jail.
+        jail: False runs a foreign function or command outside the jail, under limits of resources only.
         dry: a folder to write the probes into, with what each does; nothing is sent.
         pass_at: score from which on a grader that gives numbers accepts; None: what it gives the reference.
         repeat: times that every probe is sent; verdicts that differ are a finding.

@@ -217,12 +217,7 @@ def affordable(
 
     Where all of them together take too much, those are kept that come first in an order drawn by lot. Steps
     and sizes are counted and not seconds, so that another machine, or another load of it, uses the same inputs.
-
-    Args:
-        reference: whole program, trusted.
-        rule: how it is asked; not for programs on stdin.
-        inputs: argument tuples.
-        executor: the jail.
+    The reference is trusted, and no program on stdin.
     """
     order = random.Random(0).sample(range(len(inputs)), len(inputs))
     kept: list[int] = []

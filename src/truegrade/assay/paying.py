@@ -179,13 +179,9 @@ def pay_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, f
 
 
 class UnearnedPrograms:
-    """What one grader paid without having been given a solution.
+    """What one grader paid on one benchmark without having been given a solution.
 
-    Args:
-        probes: of one benchmark.
-        acceptance: of the grader.
-        own: id of a program to whether the problem's own tests accept it under ``strict``; of programs that the
-            grader accepted.
+    ``own`` says of programs that it accepted, by id, whether the problem's own tests accept them under ``strict``.
     """
 
     def __init__(self, probes: Sequence[Probe], acceptance: Acceptance, own: Mapping[str, bool]) -> None:
@@ -306,12 +302,8 @@ def shortest_paid(
 ) -> Iterator[ShortestPaid]:
     """Of each finding about what is paid wrongly the shortest program, the least id where several are.
 
-    Args:
-        channels: what was seen of each.
-        overlooks: what `truegrade.assay.paying.overlooked` gives.
-        unearned: what was paid without solving.
-        loose: other wrong programs that are accepted, and that the problems' own tests refuse.
-        acceptance: of the grader.
+    ``overlooks`` is what `overlooked` gives, ``unearned`` what was paid without solving; ``loose`` are other wrong
+    programs that are accepted, and that the problems' own tests refuse.
     """
     solved = [probe for probe in unearned if probe.kind == "must-fail"]
     unsolved = {probe.id: probe for probe in unearned if probe.kind != "must-fail"}

@@ -80,13 +80,8 @@ def in_sandbox(
 ) -> Generator[Result, None, None]:
     """Work on pieces in threads and one sandbox, and give the results in order; without pieces none is opened.
 
-    Args:
-        pieces: of the work.
-        begin: gives what works on a piece, safe to call from several threads.
-        problems: whose packages programs may use.
-        workers: pieces at once.
-        allow_unsafe: run programs even at protection level 1.
-        late: whether no further piece is to be begun.
+    What ``begin`` gives works on a piece, and is safe to call from several threads; programs may use the packages
+    of ``problems``; once ``late`` is true no further piece is begun.
     """
     if pieces:
         with Sandbox(label_limits(problems), workers=workers, allow_unsafe=allow_unsafe) as sandbox:
@@ -234,10 +229,7 @@ def _refuse_unproven(request: AssayRequest) -> None:
 def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: float = 0.95) -> AssaySummary:
     """Count what was said; write ``findings.jsonl`` and ``summary.json``. Equal journals give equal bytes.
 
-    Args:
-        folder: of the assay.
-        problems: by id, for their clusters.
-        confidence: of every interval.
+    The problems, by id, are asked for their clusters.
     """
     manifest = folder.manifest()
     probes = list(folder.probes())

@@ -148,12 +148,8 @@ class _Heard:
 class _Round:
     """One time that a grader is sent its probes; started anew behind a cheat that changed a control's verdict.
 
-    Args:
-        target: the grader.
-        probes: all; the references among them have got their verdicts when a control is first looked at.
-        heard: what it has said.
-        pass_at: score from which on a program is accepted; None for that of the reference.
-        keep: told of what is sent again.
+    The references among the probes have got their verdicts when a control is first looked at; ``keep`` is told of
+    what is sent again.
     """
 
     def __init__(
@@ -219,14 +215,9 @@ def send_again(
     pass_at: float | None,
     keep: Callable[[Said], object],
 ) -> None:
-    """Send again what has to be; goes on where an earlier call was interrupted.
+    """Send again what has to be, of all that was sent of one benchmark; goes on where a call was interrupted.
 
-    Args:
-        target: the grader.
-        sent: all that it was sent, of one benchmark.
-        verdicts: all that it said; what it says now is added.
-        pass_at: score from which on a program is accepted; None for that of the reference.
-        keep: told of each answer.
+    What the grader says now is added to ``verdicts``, which hold all that it said, and ``keep`` is told of it.
     """
     resending = _Resending({each.probe.id: each for each in sent}, verdicts, pass_at)
     while talks := resending.conversations():
@@ -340,13 +331,8 @@ DOES: dict[Danger, str] = {
 def dry(targets: Sequence[Target], dispatches: Sequence[Dispatch], folder: Path) -> Path:
     """Write every probe as a file, and a line about each: what it would do, and which grader would get it.
 
-    Args:
-        targets: graders; none of them is asked.
-        dispatches: what they would be sent.
-        folder: to write into; ``probes/ID.py`` (``.txt`` for replies) and ``battery.jsonl``.
-
     Returns:
-        The path of ``battery.jsonl``.
+        The path of ``battery.jsonl`` in the folder, beside which stand ``probes/ID.py`` (``.txt`` for replies).
 
     Raises:
         UserError: it cannot be written.

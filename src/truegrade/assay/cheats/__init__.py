@@ -65,14 +65,8 @@ CHEATS: tuple[Cheat, ...] = tuple(
 def cheat_probes(problem_id: str, entry_point: str, form: TaskForm) -> list[Probe]:
     """A problem's cheats, those that have a text for its form, each with its inert twin right behind it.
 
-    Args:
-        problem_id: of the problem.
-        entry_point: the function that tests call; not used for ``stdio``.
-        form: of the problem's task.
-
-    Returns:
-        Probes labelled wrong by construction. ``origin`` is the cheat's name, ``channel`` its channel, and
-        ``change`` says what it does. A twin is harmless, and so ``h0``.
+    The probes are labelled wrong by construction. ``origin`` is the cheat's name, ``channel`` its channel, and
+    ``change`` says what it does. A twin is harmless, and so ``h0``. For ``stdio`` no entry point is used.
     """
     name = entry_point if form == "function" else ""
     having = [one for one in CHEATS if form in one.forms]

@@ -44,12 +44,8 @@ def generated_calls(
 
     Whether they are inputs of the problem is not decided here: the references are to be asked.
 
-    Args:
-        known: argument tuples of plain values.
-        programs: whose constants are of interest, the references and those to be told from them.
-        seed: equal seeds and arguments give equal inputs.
-        limit: the most to give.
-        domain: of the known calls, where it was inferred before.
+    ``programs`` are the references and those to be told from them; the other arguments are those of
+    `truegrade.assay.oracle.generated_inputs`.
     """
     if not known or limit <= 0:
         return []
@@ -118,10 +114,7 @@ def _around(constant: object) -> tuple[Any, ...]:
 def boundary_calls(signature: Signature, constants: Sequence[Any], mutator: ValueMutator) -> Iterator[Arguments]:
     """Known calls with one argument at an edge, then those with every argument at one; relations still hold.
 
-    Args:
-        signature: of the calls.
-        constants: of the reference and of programs to be told from it (`constants_of`).
-        mutator: puts relations between arguments right.
+    ``constants`` are those of the reference and of programs to be told from it (`constants_of`).
     """
     seeds = sorted(signature.known, key=lambda arguments: len(repr(arguments)))[:MOST_SEEDS]
     for seed in seeds:
@@ -224,8 +217,6 @@ def named_calls(
     Kinds, signs, order and relations are those of known calls; sizes are not.
 
     Args:
-        domain: of the known calls.
-        program: whole.
         references: whose constants come behind those that stand in the program alone, and behind `SPECIAL`.
         mutator: puts relations between arguments right.
         limit: the most to give.

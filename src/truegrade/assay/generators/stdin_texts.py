@@ -59,13 +59,7 @@ class _Grammar(NamedTuple):
 
 
 def generated_texts(known: Sequence[str], *, seed: int | str, limit: int) -> list[str]:
-    """New inputs near known ones.
-
-    Args:
-        known: inputs of the problem.
-        seed: equal seeds and inputs give equal texts.
-        limit: the most to give.
-    """
+    """New inputs near known ones, so many at most; equal seeds and known inputs give equal ones."""
     patterns = [lines for text in known if sum(map(len, lines := _read(text))) in range(1, _MOST_TOKENS + 1)]
     if not patterns:
         return []

@@ -62,12 +62,7 @@ STATED = {
 
 
 def assertion(test: NewTest, comparator: str) -> str:
-    """The test as a statement.
-
-    Args:
-        test: with its call.
-        comparator: one of `STATED`.
-    """
+    """The test as a statement, for a comparator of `STATED`."""
     if comparator == "set_equal":
         return f"assert set({test.call}) == set({test.expected})"
     if oracles.holds_float(value_of(test.expected)):
@@ -358,13 +353,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 
 
 def exported_rows(material: ExportMaterial, known: KnownPrograms, executor: Executor) -> dict[str, ExportedRow]:
-    """The problem's row in each form, measured as it is written, or why it is left out.
-
-    Args:
-        material: the problem and its tests.
-        known: programs to measure it with.
-        executor: the jail.
-    """
+    """The problem's row in each form, measured with known programs as it is written, or why it is left out."""
     return {name: _exported(form, material, known, executor) for name, form in FORMS.items()}
 
 

@@ -81,7 +81,9 @@ class HardeningOptions(msgspec.Struct, frozen=True, kw_only=True):
     inputs: int = 400
     """Candidates that are generated for each problem."""
     most_tests: int = MOST_TESTS
+    """New tests of a problem, at most."""
     seed: int = 0
+    """Of every choice."""
 
 
 def harden_problem(
@@ -93,12 +95,8 @@ def harden_problem(
 ) -> HardenedProblem:
     """The new tests of a problem; safe to call from several threads.
 
-    Args:
-        problem: with its tests.
-        companion: the same problem of an extended benchmark: its inputs prove labels, and are never chosen.
-        options: what decides the tests.
-        executor: the jail.
-        claims: labelled programs, which only measure.
+    The inputs of ``companion``, the same problem of an extended benchmark, prove labels and are never chosen;
+    ``claims``, labelled programs, only measure.
     """
     oracle = build_oracle(problem, companion, executor, generated=options.inputs, seed=options.seed)
     if isinstance(oracle, str):

@@ -283,19 +283,10 @@ def harden(
         benchmark: name or file.
         out: the hardened benchmark, a ``.jsonl`` file; other forms and the manifest are written beside it.
         budget_s: seconds after which no further problem is begun; None for no end.
-        mutants: of each reference.
-        inputs: candidates that are generated for each problem.
-        most_tests: new tests of a problem, at most.
-        seed: of every choice.
+        mutants, inputs, most_tests, seed: as `HardeningOptions` has them.
         labels: labelled programs, which measure and do not choose.
-        data: local data file, or a folder that holds it.
-        task_args: of the benchmark.
-        limit: the first N problems, or those from A to B.
-        ids: only these problems.
         workers: problems at once; None for one a core.
-        allow_unsafe: run programs even at protection level 1.
-        progress: watches.
-        notice: told what a person should know.
+        data, task_args, limit, ids, allow_unsafe, progress, notice: as `truegrade.assay.assay` has them.
 
     Raises:
         UserError: a name, file or number is at fault, or the journal beside ``out`` belongs to other settings.

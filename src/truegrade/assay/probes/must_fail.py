@@ -49,9 +49,7 @@ def impossible(problem: Problem, how: Impossible, at: int = -1) -> Problem | Non
 def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Problem]]:
     """The reference against the tests made impossible in both ways, each with the problem that it is graded by.
 
-    Args:
-        problem: any.
-        place: of the problem among all: decides which of its tests are changed (`outputs.in_turn`).
+    Which tests are changed is for the problem's place to say (`outputs.in_turn`).
     """
     reference = getattr(problem.task, "reference", None)
     if not isinstance(reference, str):  # a contest problem may have none

@@ -127,12 +127,7 @@ _main()
 
 
 def in_turn(number: int, place: int) -> list[int]:
-    """Which of a problem's tests have their turn, 0-based: all of few, else the first two, the last and others.
-
-    Args:
-        number: of tests.
-        place: of the problem among all: over the problems each test has its turn.
-    """
+    """Which of so many tests have their turn, 0-based: all of few, else the first two, the last and others."""
     if number <= _MOST_TESTS:
         return list(range(number))
     between = [2 + (place + step) % (number - 3) for step in range(_MOST_TESTS - 3)]
@@ -151,11 +146,8 @@ def changed_outputs(
     """The programs of a problem, `UNCHANGED` first; their labels are undecided.
 
     Args:
-        problem_id: of the problem.
-        entry_point: the function that tests call; empty for a program on stdin.
-        reference: a right program, whole.
         tests: the arguments of the problem's own tests, in order; of a program on stdin the text of each input.
-        place: of the problem among all: decides which test is the wrong one, and who is sent what never ends.
+        place: decides which test is the wrong one, and who is sent what never ends.
         owner: the class whose method the entry point is; empty for a function.
 
     Returns:

@@ -25,11 +25,6 @@ def rewrites(problem_id: str, reference: str, entry_point: str) -> list[Probe]:
     """The reference after each rewriting that applies to it: six of `truegrade.builders.mutation.REWRITINGS`, and
     those of `GRADER_REWRITINGS`.
 
-    Args:
-        problem_id: of the problem.
-        reference: a right program, whole.
-        entry_point: the function that is called; empty for a program on stdin.
-
     Returns:
         One probe a rewriting, of class ``right``, the origin its name; none for a reference that is no program of
         this version of Python. That a program is right follows from the reference, which the oracle checks.
@@ -408,18 +403,7 @@ _LEAST = 3
 
 
 def form_probes(problem_id: str, entry_point: str, reference: str, *, place: int, problems: int) -> list[Probe]:
-    """The forms whose turn it is: over the problems each has its turn.
-
-    Args:
-        problem_id: of the problem.
-        entry_point: the function that tests call; empty for a program on stdin.
-        reference: a right program, whole.
-        place: of the problem among all.
-        problems: how many there are.
-
-    Returns:
-        Probes of class ``form``, the origin the name of the form.
-    """
+    """The forms whose turn it is, of so many problems: probes of class ``form``, the origin the form's name."""
     names, draft = list(FORMS), not_implemented(entry_point).rstrip()
     count = min(len(names), max(1, ceil(_LEAST * len(names) / problems)))
     found = []

@@ -48,9 +48,8 @@ def stubs(problem_id: str, entry_point: str, reference: str, examples: Sequence[
 
     Args:
         problem_id: of the problem.
-        entry_point: the function to define; empty for a program on stdin.
-        reference: a right program, for the number of parameters and, without examples, the type returned; may
-            be empty.
+        entry_point: the function to define.
+        reference: for the number of parameters and, without examples, the type returned; may be empty.
         examples: those that the statement shows.
 
     Returns:

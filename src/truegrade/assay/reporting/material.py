@@ -59,15 +59,8 @@ def gather(
 ) -> AssayMaterial:
     """Choose what is shown: by the rules by which the rates are counted, so that it is what they count.
 
-    Args:
-        summary: of the assay.
-        probes: all of them; read once.
-        said: all verdicts; read once.
-        findings: of the assay.
-        references: problem to its reference; a problem may be missing.
-        folder: of the assay, as commands name it.
-        command: what measures this again.
-        pass_at: the score from which on a program is accepted; None for the score of the reference.
+    Probes and verdicts are read once. Of ``references`` a problem may be missing, and ``pass_at`` is that of
+    `Acceptance`; the rest is as `AssayMaterial` has it.
     """
     battery = list(probes)
     details: dict[tuple[str, str], str] = {}

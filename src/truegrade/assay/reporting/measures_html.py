@@ -249,12 +249,7 @@ def _numbers(ranked: Sequence[ProblemMeasure]) -> Markup:
 
 
 def j_chart(rows: Sequence[ProblemMeasure], name: str) -> Chart:
-    """J and interval of problems, one below the other, on an axis that ends at 1.
-
-    Args:
-        rows: from top to bottom; at least one, each with J.
-        name: what the chart shows.
-    """
+    """J and interval of problems, at least one and each with J, one below the other, on an axis that ends at 1."""
     ends = [(one, one.j or 0.0, *_j_interval(one)) for one in rows]
     low = min(0.0, *(low for _, _, low, _ in ends))
     bottom = 0.0 if low >= 0 else -0.5 if low >= -0.5 else -1.0

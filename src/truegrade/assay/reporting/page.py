@@ -100,12 +100,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[AssayMaterial], Markup]], ...] = (
 
 
 def write_assay_page(material: AssayMaterial, path: Path) -> Path:
-    """Write the page of an assay and return its path.
-
-    Args:
-        material: of the assay (`truegrade.assay.reporting.material.gather`).
-        path: of the page.
-    """
+    """Write the page of an assay and return its path."""
     write_atomically(path, render_assay(material).encode("utf-8", "replace"))
     return path
 

@@ -36,14 +36,10 @@ def print_assay(
     page: str = "",
     console: Console | None = None,
 ) -> None:
-    """Print what an assay concludes.
+    """Print what an assay concludes: with several graders or benchmarks first a table of all.
 
-    Args:
-        summary: of the assay; with several graders or benchmarks a table of all comes first.
-        findings: of each code the first is told.
-        folder: of the assay.
-        page: its page; empty where none was written.
-        console: where to print; None for standard output.
+    Of the findings of each code the first is told. ``page`` is empty where none was written; without a console the
+    text goes to standard output.
     """
     from rich.text import Text
 

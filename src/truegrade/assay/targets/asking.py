@@ -107,11 +107,7 @@ class ProbeAsker:
 
 
 class AskedTarget:
-    """What every foreign grader has in common.
-
-    Args:
-        asker: words for probes.
-    """
+    """What every foreign grader has in common; ``asker`` puts probes into its words."""
 
     keeps_state: ClassVar[bool] = True
     restarts: ClassVar[bool] = False
@@ -148,11 +144,7 @@ MAX_ANSWER_BYTES = 1 << 20
 
 
 class HttpTarget(OneByOneTarget):
-    """Asks a service, a probe after the other; groups may be graded from several threads.
-
-    Args:
-        asker: words for probes.
-        address: that requests are sent to.
+    """Asks a service at an address.
 
     Raises:
         UserError: services are not called in this way.
@@ -240,12 +232,9 @@ def is_this_machine(address: str) -> bool:
 
 
 class CallableTarget(OneByOneTarget):
-    """Calls a function here. One that hangs is left behind in its thread, for nothing can end it.
+    """Calls a function here, with what an adapter makes of problem and reply if there is one.
 
-    Args:
-        asker: words for probes.
-        function: the grader.
-        adapter: what makes its arguments of problem and reply; None for the way to call.
+    A function that hangs is left behind in its thread, for nothing can end it.
 
     Raises:
         UserError: it cannot be called so.

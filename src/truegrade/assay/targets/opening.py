@@ -199,18 +199,12 @@ def open_target(
     Args:
         grader: ``rewards.py:code_reward``, ``module:name``, ``cmd:./judge {program} {tests}``, an address
             ``http://…``, or a callable, which runs in this process.
-        call: name of a way to call it (`truegrade.assay.targets.calls.CALLS`), or ``module:adapter``, a function
-            that makes arguments of a problem, as plain values, and a reply: a tuple, a dictionary of named ones,
-            or ``(tuple, dictionary)``. By default ``exit-code`` for commands, else ``plain``.
-        tests_as: shape of the tests (`truegrade.grading.tests_forms`); by default the usual one of ``call``.
-        danger: the most dangerous probes to send.
-        mine: whether a service on another machine is yours to send more than harmless probes.
-        packages: names of installed packages that a jailed grader may import, with what they require.
+        call: as `truegrade.assay.assay` has it; an adapter makes arguments of a problem, as plain values, and a
+            reply: a tuple, a dictionary of named ones, or ``(tuple, dictionary)``.
         workers: processes of the grader at the same time; by default as many as there are cores.
-        timeout_s: wall seconds for one probe.
         allow_unsafe: run it where the machine offers no jail.
-        jail: False runs a function or command outside the jail, under limits of resources only.
         fields: arguments, columns or fields of a request that ``call`` hands over besides, or in place of its own.
+        tests_as, danger, mine, packages, timeout_s, jail: as `truegrade.assay.assay` has them.
 
     Raises:
         UserError: there is no such grader, or it cannot be used so. What loading it raises is told when it is

@@ -25,13 +25,7 @@ _CONFIG = "0" * 64
 
 
 class ProfileTarget:
-    """A profile, every program in a process of its own in the jail: whatever is sent is harmless.
-
-    Args:
-        profile: the rules.
-        workers: programs run at once.
-        allow_unsafe: run programs even at protection level 1.
-    """
+    """A profile, every program in a process of its own in the jail: whatever is sent is harmless."""
 
     danger: ClassVar[Danger] = "h2"
     keeps_state: ClassVar[bool] = False
@@ -91,10 +85,6 @@ class InsideTarget:
     """Program and tests in one process, passing without an exception: the rule of most public harnesses, bare.
 
     It is here to be compared with: what it accepts and ``strict`` does not was bought.
-
-    Args:
-        workers: programs run at once.
-        allow_unsafe: run programs even at protection level 1.
     """
 
     name: ClassVar[str] = TESTS_INSIDE

@@ -152,14 +152,7 @@ _distributions = cache(packages_distributions)
 
 
 class FunctionProgram:
-    """A function for the host to call.
-
-    Args:
-        located: the function.
-        call: how it is called.
-        adapter: what makes its arguments in place of that.
-        jailed: whether it runs in the jail.
-    """
+    """A function for the host to call: as ``call`` says, or with what an adapter makes."""
 
     step = "grade"
 
@@ -207,14 +200,8 @@ CANNOT_RUN, NOT_FOUND = 126, 127
 class CommandProgram:
     """A command for the host to run, once a probe.
 
-    Args:
-        spec: as the user named it.
-        words: of the command.
-        call: ``exit-code`` or ``plain``.
-        jailed: whether it runs in the jail.
-
     Raises:
-        UserError: there is no such command, or it has no place for the program.
+        UserError: there is no such command, it has no place for the program, or ``call`` is not for commands.
     """
 
     step = "run"
