@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 from peer_process import ask
 from profile_rows import completion, extracted, grade_all, passed
 
@@ -226,7 +225,7 @@ def test_a_run_is_split_by_the_cut_off(data, tmp_path, model, rate):
 
 
 def test_the_assay_measures_methods(data, tmp_path):
-    battery = structs.replace(Battery.default(), classes=("right", "mutants", "stubs"), per_problem=6, inputs=20)
+    battery = Battery(classes=("right", "mutants", "stubs"), per_problem=6, inputs=20)
     (found,) = assay(
         ["leetcode-dataset"], data=data, task_args={"allow_modified": "true"}, ids=["count-pairs"],
         profiles=["strict", "leetcode-dataset"], battery=battery, workers=1, out=tmp_path / "assay",

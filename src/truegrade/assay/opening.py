@@ -142,7 +142,7 @@ def assay(
             chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
             companions = find_companions(benchmark, chosen, data, notice)
             manifest = AssayManifest(
-                battery=battery or Battery.default(),
+                battery=battery or Battery(),
                 benchmark=AssayedBenchmark(
                     name=benchmark.name,
                     dataset_sha256=benchmark.dataset_sha256,

@@ -116,7 +116,8 @@ def build_oracle(
 
     Args:
         problem: any.
-        companion: the same problem of an extended benchmark (`oracle_inputs.load_companions`).
+        companion: the same problem of an extended benchmark (`oracle_inputs.load_companions`), whose comparison
+            holds then; passed over where its function has another name.
         executor: the jail; its limits name the packages that the problem needs.
         generated: how many generated inputs to try.
         seed: of the generators; equal seeds give equal inputs.
@@ -124,15 +125,16 @@ def build_oracle(
     known = known_calls(problem, executor)
     if isinstance(known, str):
         return known
-    rule, companion_calls = _agreed_rule(known, companion, executor)
-    builder = _Builder(known, rule, executor)
+    extended = None if companion is None else known_calls(companion, executor)
+    if isinstance(extended, str) or (extended is not None and extended.entry_point != known.entry_point):
+        extended = None
+    builder = _Builder(known, rule_of(extended or known), executor)
     reason = builder.take_own()
     if reason:
         return reason
-    if companion_calls is not None:
-        builder.take_reference(companion_calls.reference)
-    further = [*known.plus, *(() if companion_calls is None else companion_calls.own + companion_calls.plus)]
-    builder.take(further, "plus")
+    if extended is not None:
+        builder.take_reference(extended.reference)
+    builder.take([*known.plus, *(() if extended is None else extended.own + extended.plus)], "plus")
     if generated:
         taken, own_seed = [one.arguments for one in builder.inputs], f"{seed} {problem.id}"
         tried = generated_inputs(builder.rule, taken, builder.references, seed=own_seed, limit=generated)
@@ -151,16 +153,6 @@ def build_oracle(
         unanswered=builder.unanswered,
         notes=tuple(builder.notes),
     )
-
-
-def _agreed_rule(
-    known: KnownCalls, companion: Problem | None, executor: Executor
-) -> tuple[AnswerRule, KnownCalls | None]:
-    """The comparison, the companion's where there is one; and the companion, if its function has the same name."""
-    extended = None if companion is None else known_calls(companion, executor)
-    if isinstance(extended, str) or (extended is not None and extended.entry_point != known.entry_point):
-        extended = None
-    return rule_of(extended or known), extended
 
 
 _COUNTED = '''
@@ -327,7 +319,9 @@ class _Builder:
         if first.cpu_s > SLOW_CPU_S:
             return f"its reference takes over {SLOW_CPU_S:g} CPU seconds on its own tests"
         if not answered:
-            return f"its reference answers none of its own inputs ({_why_not(first)})"
+            errors = [one.error for one in first.results.values() if one.error is not None]
+            why_not = next(iter([*errors, *first.stopped.values()]), "not asked")
+            return f"its reference answers none of its own inputs ({why_not})"
         again = self._asked(self._known.reference, own, [*reversed(answered)]).results
         for number, result in answered.items():
             reason = self._unlike(result, again.get(number), own[number])
@@ -390,10 +384,3 @@ class _Builder:
         if other is None or other.error is not None or not self.rule.same(one, other, arguments, self._executor):
             return "its reference does not answer the same twice"
         return ""
-
-
-def _why_not(answers: ReferenceAnswers) -> str:
-    for result in answers.results.values():
-        if result.error is not None:
-            return result.error
-    return next(iter(answers.stopped.values()), "not asked")

@@ -311,7 +311,9 @@ def shortest_paid(
     for of in channels:
         if of.open_by:
             through = [probe for probe in of.through if probe.id in unsolved] or of.open_by
-            found.append((f"channel {of.channel}", through, _of(CLOSES, of), _of(CHANNELS, of)))
+            found.append(
+                (f"channel {of.channel}", through, CLOSES.get(of.channel, ""), CHANNELS.get(of.channel, ""))
+            )
         found.append((f"a cheat of channel {of.channel} stays", of.staying, _ALONE, ""))
     for kind, sentence, programs in overlooks:
         found.append((sentence, programs, next(closes for words, closes in _INSTEAD if words in kind), ""))
@@ -329,7 +331,3 @@ def shortest_paid(
             origin=f"inert twin of {one.origin}" if one.inert else one.origin,
             change="" if one.inert else one.change, code=one.code, pay=acceptance.score(one),
         )  # fmt: skip
-
-
-def _of(table: Mapping[str, str], record: ChannelRecord) -> str:
-    return table.get(record.channel, "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 
@@ -217,8 +217,3 @@ class Battery(msgspec.Struct, frozen=True, kw_only=True):
             raise UserError(f"no class of probes is named; choose from {', '.join(CLASSES)}")
         if self.per_problem < 1 or self.cheats_per_problem < 1 or self.inputs < 0:
             raise UserError("`per_problem` and `cheats_per_problem` are at least 1, `inputs` at least 0")
-
-    @classmethod
-    def default(cls) -> Self:
-        """Every class, 20 mutants a problem."""
-        return cls()

@@ -53,15 +53,12 @@ class Signature:
             return False
         if not all(shape.fits(value) for shape, value in zip(self.shapes, arguments, strict=True)):
             return False
+        relations = self.same_length, self.sizes, self.within, self.ordered
         return all(
             holds(arguments[one], arguments[other])
-            for pairs, holds in zip(self._relations, _HOLDS, strict=True)
+            for pairs, holds in zip(relations, _HOLDS, strict=True)
             for one, other in pairs
         )
-
-    @property
-    def _relations(self) -> tuple[Pairs, ...]:
-        return self.same_length, self.sizes, self.within, self.ordered
 
 
 @dataclass(frozen=True)

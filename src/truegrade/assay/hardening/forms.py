@@ -244,10 +244,6 @@ def _benchmark_row(material: ExportMaterial) -> Row | str:
     return row | ({"prefix": task.prefix} if task.prefix not in ("", task.prompt) else {})
 
 
-def _read_benchmark(path: Path, problem: Problem) -> Problem:
-    return load_benchmark(str(path)).problems[0]
-
-
 # ---------------------------------------------------------------------------------------------- EvalPlus
 
 
@@ -341,7 +337,9 @@ def _is_json(value: Any) -> bool:
 
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
-        "benchmark": Form(".jsonl", ("strict",), _benchmark_row, _read_benchmark),
+        "benchmark": Form(
+            ".jsonl", ("strict",), _benchmark_row, lambda path, _: load_benchmark(str(path)).problems[0]
+        ),
         "evalplus": Form(".evalplus.jsonl", ("evalplus",), _evalplus_row, _read_evalplus),
         "trainer": Form(".trainer.jsonl", ("livecodebench", "verl-prime"), _trainer_row, _read_trainer),
     }

@@ -80,11 +80,6 @@ class Hardened(msgspec.Struct, frozen=True, kw_only=True):
         """The programs of one field of `HardenedProblem` over all problems, as ``held_out``."""
         return total([getattr(line, side) for line in self.lines])
 
-    @property
-    def median_tests(self) -> float:
-        """New tests of a hardened problem."""
-        return float(median([len(line.tests) for line in self.lines if line.tests] or [0]))
-
 
 def exported_files(out: Path, lines: Sequence[HardenedProblem]) -> Iterator[ExportedFile]:
     """The files of rows, with their figures."""
@@ -215,11 +210,10 @@ _SIDES = (
 
 def hardened_lines(found: Hardened) -> Iterator[str]:
     """A table of what the present and the new tests accept, then the files."""
-    new = sum(len(line.tests) for line in found.lines)
-    hardened = sum(bool(line.tests) for line in found.lines)
+    new = [len(line.tests) for line in found.lines if line.tests]
     yield (
-        f"{found.benchmark}: {fmt.count(hardened)} of {fmt.count(len(found.lines))} problems have new tests,"
-        f" {fmt.count(new)} in all, {found.median_tests:g} a problem (median)"
+        f"{found.benchmark}: {fmt.count(len(new))} of {fmt.count(len(found.lines))} problems have new tests,"
+        f" {fmt.count(sum(new))} in all, {median(new or [0]):g} a problem (median)"
     )
     for field, name in _SIDES:
         side = found.total(field)
@@ -308,7 +302,9 @@ def harden(
     settings = sha256_json([_LINES, options, loaded.dataset_sha256, sorted(companions), claims])
     journal = _beside(place, JOURNAL_ENDING)
     journal.parent.mkdir(parents=True, exist_ok=True)
-    lines = _begun(journal, settings, notice)
+    lines = {line.problem_id: line for line in read_journal(journal, HardenedProblem, notice=notice)}
+    if any(line.settings_sha256 != settings for line in lines.values()):
+        raise UserError(f"{journal}: belongs to other settings or data; remove it, or choose another `out`")
     deadline = None if budget_s is None else time.monotonic() + budget_s
     missing = [problem for problem in chosen.values() if problem.id not in lines]
     watch = progress or Silent()
@@ -344,15 +340,3 @@ def harden(
     exported = tuple(exported_files(place, ordered))
     files = write_hardened(place, about, ordered, exported)
     return Hardened(benchmark=loaded.name, files=files, lines=ordered, exported=exported)
-
-
-def _begun(journal: Path, settings: str, notice: Notice) -> dict[str, HardenedProblem]:
-    """The problems that were hardened before, by id.
-
-    Raises:
-        UserError: they were hardened with other settings.
-    """
-    lines = {line.problem_id: line for line in read_journal(journal, HardenedProblem, notice=notice)}
-    if any(line.settings_sha256 != settings for line in lines.values()):
-        raise UserError(f"{journal}: belongs to other settings or data; remove it, or choose another `out`")
-    return lines

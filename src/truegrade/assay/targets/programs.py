@@ -52,17 +52,12 @@ def shown_with(file: Path) -> tuple[str, ...]:
         UserError: the folder cannot be shown.
     """
     folder = file.parent
-    if folder in _crowded():
+    homes = {Path.home(), Path("/tmp")}
+    if folder in {*homes, *(parent for home in homes for parent in home.parents), *Path(sys.prefix).parents[1:]}:
         beside = [path for path in folder.glob("*.py") if path.is_file()]
         return tuple(sorted({str(file), *map(str, beside)}))
     check_folder(folder)
     return (str(folder),)
-
-
-def _crowded() -> set[Path]:
-    """Folders that are never shown as a whole."""
-    homes = {Path.home(), Path("/tmp")}
-    return {*homes, *(parent for home in homes for parent in home.parents), *Path(sys.prefix).parents[1:]}
 
 
 def check_folder(folder: Path) -> None:
