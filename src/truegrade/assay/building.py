@@ -50,9 +50,7 @@ class ProblemBuilder:
     def build(self, problem: Problem, place: int) -> tuple[BuiltProblem, list[Probe]]:
         """The probes of one problem, in the order in which they are sent.
 
-        Args:
-            problem: to be assayed.
-            place: 0-based, among all problems: decides which cheats are its turn.
+        Its place among all problems, 0-based, decides which cheats are its turn.
         """
         making = _Making(self, problem, place)
         making.right()

@@ -71,11 +71,8 @@ class Condition(NamedTuple):
         """Whether it is true of a grader.
 
         A value that could not be measured makes a comparison unknown, and a condition that hangs on such a
-        comparison holds: a check must not pass because nothing was measured.
-
-        Args:
-            measure: the grader on one benchmark.
-            findings: code to number of findings on it; a code that is missing counts 0.
+        comparison holds: a check must not pass because nothing was measured. A code that ``findings`` lacks
+        counts 0.
         """
 
         def worth(name: str) -> float | None:
@@ -86,11 +83,7 @@ class Condition(NamedTuple):
 
 
 def read_condition(text: str, codes: Collection[str]) -> Condition:
-    """Read a condition.
-
-    Args:
-        text: names are those of `VALUES` and `COUNTS`, and codes of findings, which count the findings.
-        codes: of findings that there are.
+    """Read a condition, whose names are those of `VALUES` and `COUNTS`, and codes of findings, which count them.
 
     Raises:
         UserError: it is none; the message names the place.

@@ -116,9 +116,7 @@ def overlooked(
     """The kinds of which a grader accepts far more than of the others, the largest first: each with a sentence
     about it and the accepted programs.
 
-    Args:
-        kinds: what `by_difference` gives.
-        by_chance: whether flips explain so many accepted, of so many, for one of so many kinds.
+    ``by_chance`` says whether flips explain so many accepted, of so many, for one of so many kinds.
     """
     kinds = _tests_together(kinds)
     for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):

@@ -164,11 +164,7 @@ def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress
 
 
 def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:
-    """Make and label the probes, and write what would be sent; nothing is sent.
-
-    Returns:
-        The list of the probes, with what each does and which graders would get it.
-    """
+    """Make and label the probes, and list what each does and which graders would get it; nothing is sent."""
     request.folder.begin(request.manifest)
     _build(request, progress)
     probes, sent = list(request.folder.probes()), dict[str, Dispatch]()

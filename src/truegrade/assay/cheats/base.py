@@ -68,9 +68,7 @@ def call_of(work: str) -> str:
 def at_import(work: str, hook: str = "") -> str:
     """A template that does its work at import, beside a function that returns None.
 
-    Args:
-        work: imports and definitions.
-        hook: what uses them, without the end of its line; by default `call_of` them.
+    ``hook``, without the end of its line, uses what the work imports and defines: by default `call_of` it.
     """
     return f"{work}\n{NOTHING}\n\n{hook or call_of(work)}".rstrip() + "\n"
 
@@ -78,9 +76,7 @@ def at_import(work: str, hook: str = "") -> str:
 def in_call(work: str, last: str = "") -> str:
     """A template whose function holds its helpers: a program that is executed in a function sees none beside it.
 
-    Args:
-        work: imports and definitions.
-        last: the statement that uses them; by default `call_of` them.
+    ``last`` is the statement that uses them: by default `call_of` them.
     """
     used = last or call_of(work).rstrip()
     return f"def ENTRY(*args, **kwargs):\n{indent(work.strip(), '    ')}\n\n    {used}\n"

@@ -73,11 +73,7 @@ class Domain:
 
 
 def infer_domain(calls: Sequence[Arguments]) -> Domain:
-    """The domain of known calls, each of which fits it.
-
-    Args:
-        calls: argument tuples of plain values; at least one.
-    """
+    """The domain of known calls with plain values, at least one, each of which fits it."""
     by_number: dict[int, list[Arguments]] = {}
     for arguments in calls:
         by_number.setdefault(len(arguments), []).append(arguments)
@@ -143,9 +139,7 @@ _DIGITS = 3
 class ValueMutator(ShapeDrawer):
     """Changes values within their shapes, and draws such as are like known ones.
 
-    Args:
-        rng: decides everything.
-        constants: numbers and texts of programs, used like known values where a shape takes them.
+    ``constants``, numbers and texts of programs, are used like known values where a shape takes them.
     """
 
     def __init__(self, rng: random.Random, constants: Sequence[Any] = ()) -> None:

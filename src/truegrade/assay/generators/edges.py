@@ -247,11 +247,7 @@ def named_calls(
 
 def widened(shape: shapes.Shape, letters: str = "") -> shapes.Shape:  # noqa: PLR0911 (one return a shape)
     """The shape without its upper bounds, for values that a program names: what is negative, empty or out of order
-    only where known values are stays so.
-
-    Args:
-        shape: of known values.
-        letters: that texts may hold besides.
+    only where known values are stays so. Texts may hold ``letters`` besides.
     """
     match shape:
         case shapes.NumberShape():

@@ -103,14 +103,10 @@ def exported_files(out: Path, lines: Sequence[HardenedProblem]) -> Iterator[Expo
 def write_hardened(
     out: Path, about: Mapping[str, Any], lines: Sequence[HardenedProblem], files: Sequence[ExportedFile]
 ) -> tuple[Path, ...]:
-    """Write every file, each in one step, and return their paths.
+    """Write every file, each in one step, the benchmark as ``out`` and the others beside it; return their paths.
 
-    Args:
-        out: the benchmark, ``NAME.jsonl``; the others stand beside it.
-        about: the benchmark that was hardened, its licence, which is carried along, name, hash and origin of its
-            data, and the options that the tests were made with.
-        lines: the problems, with their rows.
-        files: figures of the files of rows.
+    ``about`` is the benchmark that was hardened, its licence, which is carried along, name, hash and origin of its
+    data, and the options that the tests were made with.
     """
     manifest: dict[str, Any] = {
         **about,

@@ -253,15 +253,8 @@ def change_tests(tests: str, names: frozenset[str], how: Impossible, at: int = -
     """Test source with one comparable assertion changed, or doubled with another value.
 
     One that compares a call with a literal is taken; else one about a call, else any, and what it says is denied.
-
-    Args:
-        tests: Python source.
-        names: by which the tests call the solution.
-        how: ``one-off`` changes the assertion; ``conflicting`` puts the changed one behind it.
-        at: which of the `assertions`, 0-based; -1 for the last.
-
-    Returns:
-        None where the source has no assertion or is no Python.
+    ``names`` are those by which the tests call the solution. ``one-off`` changes the assertion that ``at`` names,
+    ``conflicting`` puts the changed one behind it. None where the source has no assertion or is no Python.
     """
     found = assertions(tests, names)
     if not found:

@@ -47,8 +47,6 @@ def stubs(problem_id: str, entry_point: str, reference: str, examples: Sequence[
     """The stubs of a problem.
 
     Args:
-        problem_id: of the problem.
-        entry_point: the function to define.
         reference: for the number of parameters and, without examples, the type returned; may be empty.
         examples: those that the statement shows.
 

@@ -16,17 +16,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
-from truegrade.assay.targets import Target, host
+from truegrade.assay.targets import Target, host, programs
 from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_this_machine
 from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
-from truegrade.assay.targets.programs import (
-    CommandProgram,
-    FunctionProgram,
-    Located,
-    locate,
-    tools,
-    words_of_command,
-)
 from truegrade.errors import UserError
 from truegrade.files.writing import without_keys
 from truegrade.grading.tests_forms import tests_form
@@ -49,13 +41,10 @@ class HostedTarget(AskedTarget):
     """A grader whose process is ours to start and to end: one for each call of `grade`.
 
     Args:
-        asker: words for probes.
-        program: the grader.
         shown: paths that it may read.
         packages: installed packages that it may import.
         workers: conversations at the same time.
         jailed: whether it runs in the jail; else only limits of resources bind it.
-        allow_unsafe: whether it may run where the machine offers no jail.
     """
 
     restarts: ClassVar[bool] = True
@@ -63,7 +52,7 @@ class HostedTarget(AskedTarget):
     def __init__(
         self,
         asker: ProbeAsker,
-        program: CommandProgram | FunctionProgram,
+        program: programs.CommandProgram | programs.FunctionProgram,
         *,
         shown: Sequence[str],
         packages: Sequence[str],
@@ -227,20 +216,20 @@ def open_target(
         return CallableTarget(asker, grader, made)
     if _is_address(grader):
         return HttpTarget(asker, grader)
-    program: CommandProgram | FunctionProgram
+    program: programs.CommandProgram | programs.FunctionProgram
     if grader.startswith("cmd:"):
-        program = CommandProgram(grader, words_of_command(grader), found, jailed=jailed)
+        program = programs.CommandProgram(grader, programs.words_of_command(grader), found, jailed=jailed)
         shown, needed = program.shown, (*packages,)
     else:
-        located = locate(grader)
-        program = FunctionProgram(located, found, adapter, jailed=jailed)
+        located = programs.locate(grader)
+        program = programs.FunctionProgram(located, found, adapter, jailed=jailed)
         both = [located] if adapter is None else [located, adapter]
         shown = tuple(path for one in both for path in one.shown)
         needed = (*packages, *(name for one in both for name in one.packages))
     return HostedTarget(
         asker,
         program,
-        shown=tuple(dict.fromkeys((*tools(), *shown))),
+        shown=tuple(dict.fromkeys((*programs.tools(), *shown))),
         packages=tuple(dict.fromkeys(needed)),
         workers=workers,
         jailed=jail,
@@ -252,7 +241,7 @@ def _is_address(grader: str) -> bool:
     return grader.startswith(("http://", "https://"))
 
 
-def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, Located | None]:
+def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, programs.Located | None]:
     """The way to call it, and the adapter that makes arguments in its place."""
     usual = "exit-code" if isinstance(grader, str) and grader.startswith("cmd:") else "plain"
     name = call or usual
@@ -262,7 +251,7 @@ def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, Located | 
         raise UserError(f"`call`: {name!r} is none of {', '.join(CALLS)}, nor MODULE:ADAPTER")
     if isinstance(grader, str) and (_is_address(grader) or usual == "exit-code"):
         raise UserError("`call`: an adapter makes the arguments of a Python function; name a way to call")
-    return Call(name=name, needs_tests=False), locate(name)
+    return Call(name=name, needs_tests=False), programs.locate(name)
 
 
 def _danger(grader: str | Callable[..., Any], danger: Danger | None, *, mine: bool, jailed: bool) -> Danger:

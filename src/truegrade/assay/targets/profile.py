@@ -32,13 +32,8 @@ class ProfileTarget:
     restarts: ClassVar[bool] = True
 
     def __init__(self, profile: Profile, *, workers: int, allow_unsafe: bool = False) -> None:
-        self.profile = profile
+        self.profile, self.name = profile, profile.id
         self._grader = LocalGrader(workers, allow_unsafe=allow_unsafe)
-
-    @property
-    def name(self) -> str:
-        """``strict@5``."""
-        return self.profile.id
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.Target.grade`."""

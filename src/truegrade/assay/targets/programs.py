@@ -9,7 +9,7 @@ import shutil
 import stat
 import sys
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -152,7 +152,8 @@ class FunctionProgram:
     step = "grade"
 
     def __init__(self, located: Located, call: Call, adapter: Located | None, *, jailed: bool) -> None:
-        self._located, self._call, self._adapter = located, call, adapter
+        self._located, self._call = located, call
+        self.payload, self.reading = partial(call.payload, adapted=adapter is not None), call.reading
         path = [folder for one in (located, adapter) if one is not None for folder in one.path]
         example = {} if adapter is not None else call.payload(EXAMPLE, adapted=False)
         self.settings: dict[str, Any] = {
@@ -165,14 +166,6 @@ class FunctionProgram:
             "named": list(example.get("kwargs", ())),
             "checked": adapter is None,
         }
-
-    def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
-        """Arguments, or for an adapter the problem and the reply."""
-        return self._call.payload(asked, adapted=self._adapter is not None)
-
-    def reading(self, value: Any) -> Reading:
-        """What it returned means."""
-        return self._call.reading(value)
 
     def unusable(self, why: str) -> UserError:
         """The error that says so."""
