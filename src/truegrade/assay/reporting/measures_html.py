@@ -14,7 +14,7 @@ from truegrade.report.charts.svg import Axis, Chart, Margin, bottom_axis, pc
 from truegrade.report.charts.svg_dots import PHONE_LETTERS, ROW_HEIGHT_PX
 from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import figure, folded, section, table
+from truegrade.report.page_parts import figure, folded, table
 
 MAX_MEASURES = 12
 """Graders and benchmarks that the page shows in detail; the table of all names the others."""
@@ -32,7 +32,7 @@ def note(text: str) -> Markup:
     return el("p", explained(text, TERMS), class_="note")
 
 
-def headline_section(material: AssayMaterial) -> Markup:
+def headline_content(material: AssayMaterial) -> Child:
     """The most important sentence, TPR, FPR, J and forgeability; of several graders as a table."""
     measures = material.summary.measures
     first = [
@@ -41,7 +41,7 @@ def headline_section(material: AssayMaterial) -> Markup:
     ]
     if len(measures) == 1:
         notes = [el("p", line, class_="note") for line in (words.title(*measures), *words.notes(*measures))]
-        return section("result", "Result", first, _strip(*measures), notes)
+        return [first, _strip(*measures), notes]
     rows: list[list[Child]] = [
         [measure.grader, measure.benchmark, *(el("span", cell, class_="num") for cell in compared_cells(measure))]
         for measure in measures
@@ -51,7 +51,7 @@ def headline_section(material: AssayMaterial) -> Markup:
     more = len(measures) - MAX_MEASURES
     said = f"The sections below show the first {MAX_MEASURES}; {more} more are in summary.json."
     left_out = el("p", said, class_="note") if more > 0 else None
-    return section("result", "Result", first, table("Graders compared", head, rows), left_out)
+    return [first, table("Graders compared", head, rows), left_out]
 
 
 def _strip(measure: GraderMeasure) -> Markup:
@@ -84,20 +84,14 @@ def _ends(value: AcceptedShare | MeasuredValue | None) -> str:
     return "not measured" if value is None or value.value is None else fmt.bounds(value.low, value.high)
 
 
-def meaning_section(material: AssayMaterial) -> Markup:
+def meaning_content(material: AssayMaterial) -> Child:
     """TPR, FPR, J and PPV in words, with this grader's numbers."""
-    return section(
-        "meaning",
-        "What the numbers mean",
+    cure = "To correct the pass rate of a run, with an interval and with what the correction assumes: "
+    return [
         by_grader(material, _meaning),
         el("p", words.CAVEAT, class_="prose"),
-        el(
-            "p",
-            "To correct the pass rate of a run, with an interval and with what the correction assumes: ",
-            el("code", "truegrade assay verdicts RUN --corrected"),
-            class_="prose",
-        ),
-    )
+        el("p", cure, el("code", "truegrade assay verdicts RUN --corrected"), class_="prose"),
+    ]
 
 
 def _meaning(measure: GraderMeasure) -> Child:
@@ -135,18 +129,14 @@ LISTED = 200
 """Problems in the table under a chart."""
 
 
-def classes_section(material: AssayMaterial) -> Markup:
+def classes_content(material: AssayMaterial) -> Child:
     """The share accepted of each class."""
     level = f"{100 * material.summary.confidence:g} % interval"
-    return section(
-        "classes",
-        "Accepted by class",
-        note(
-            "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be forged."
-            " Intervals treat the probes of one problem as a cluster."
-        ),
-        by_grader(material, lambda measure: _classes(measure, level)),
+    said = (
+        "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be forged."
+        " Intervals treat the probes of one problem as a cluster."
     )
+    return [note(said), by_grader(material, lambda measure: _classes(measure, level))]
 
 
 def _classes(measure: GraderMeasure, level: str) -> Child:
@@ -188,20 +178,15 @@ def _operators(measure: GraderMeasure) -> Child:
     return folded("Wrong programs by operator", whole)
 
 
-def problems_section(material: AssayMaterial) -> Markup:
+def problems_content(material: AssayMaterial) -> Child:
     """J of each problem with its interval, the worst first."""
-    if not any(_ranked(measure) for measure in material.summary.measures):
-        return Markup()
-    return section(
-        "problems",
-        "J by problem",
-        note(
-            "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
-            " wide, since a problem has few probes: the order is a place to start reading, not a finding. Doubtful"
-            " are problems whose FPR lies above 0.2 after Holm's correction for their number."
-        ),
-        by_grader(material, _problems),
+    said = (
+        "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are wide,"
+        " since a problem has few probes: the order is a place to start reading, not a finding. Doubtful are"
+        " problems whose FPR lies above 0.2 after Holm's correction for their number."
     )
+    ranked = any(_ranked(measure) for measure in material.summary.measures)
+    return [note(said), by_grader(material, _problems)] if ranked else None
 
 
 def _ranked(measure: GraderMeasure) -> list[ProblemMeasure]:

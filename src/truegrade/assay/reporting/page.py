@@ -20,12 +20,10 @@ A_CODE = 20
 """Findings of one code that the page spells out."""
 
 
-def findings_section(material: AssayMaterial) -> Markup:
-    """Findings by code; empty without any."""
+def findings_content(material: AssayMaterial) -> Child:
+    """Findings by code; None without any."""
     counts = material.summary.findings
-    if not any(counts.values()):
-        return Markup()
-    return section("findings", "Findings", [_code(material, code, number) for code, number in counts.items()])
+    return [_code(material, *each) for each in counts.items()] if any(counts.values()) else None
 
 
 def _code(material: AssayMaterial, code: str, number: int) -> Child:
@@ -43,13 +41,11 @@ def _places(grader: str, problem: str, probes: tuple[str, ...]) -> Child:
     return el("small", " · ".join(named)) if named else None
 
 
-def methods_section(material: AssayMaterial) -> Markup:
+def methods_content(material: AssayMaterial) -> Child:
     """Assumptions, and what the labels rest on."""
     summary = material.summary
     methods = Counter(share.method for measure in summary.measures for share in measure.shares if share.method)
-    return section(
-        "methods",
-        "Assumptions and methods",
+    return [
         el("ul", (el("li", explained(sentence, TERMS)) for sentence in summary.assumptions), class_="findings"),
         facts(
             *((f"witnesses: {source}", fmt.count(number)) for source, number in summary.witnesses.items()),
@@ -58,10 +54,10 @@ def methods_section(material: AssayMaterial) -> Markup:
             ("confidence", f"{100 * summary.confidence:g} %"),
             ("intervals of classes by", ", ".join(methods) or "–"),
         ),
-    )
+    ]
 
 
-def repeat_section(material: AssayMaterial) -> Markup:
+def repeat_content(material: AssayMaterial) -> Child:
     """The commands that measure, replay and use this assay."""
     folder = shlex.quote(material.folder)
     commands = [
@@ -77,26 +73,25 @@ def repeat_section(material: AssayMaterial) -> Markup:
         ),
     ]
     rows = (el("div", el("dt", what), el("dd", el("code", command))) for what, command in commands if command)
-    return section("repeat", "How to repeat", el("dl", rows, class_="commands"))
+    return el("dl", rows, class_="commands")
 
 
 STYLES = ("assay.css",)
-_SECTIONS: tuple[tuple[str, str, Callable[[AssayMaterial], Markup]], ...] = (
-    ("result", "Result", measures_html.headline_section),
-    ("meaning", "What it means", measures_html.meaning_section),
-    ("classes", "Classes", measures_html.classes_section),
-    ("problems", "Problems", measures_html.problems_section),
-    ("channels", "Channels", survivors_html.channels_section),
-    ("shortest", "Shortest paid", survivors_html.shortest_section),
-    ("survivors", "Wrong, accepted", survivors_html.survivors_section),
-    ("refused", "Right, refused", survivors_html.refused_section),
-    ("others", "Impossible, flaky", survivors_html.other_errors_section),
-    ("findings", "Findings", findings_section),
-    ("methods", "Assumptions", methods_section),
-    ("repeat", "Repeat", repeat_section),
-    ("glossary", "Terms", lambda _: terms_section(TERMS)),
+_SECTIONS: tuple[tuple[str, str, str, Callable[[AssayMaterial], Child]], ...] = (
+    ("result", "Result", "Result", measures_html.headline_content),
+    ("meaning", "What it means", "What the numbers mean", measures_html.meaning_content),
+    ("classes", "Classes", "Accepted by class", measures_html.classes_content),
+    ("problems", "Problems", "J by problem", measures_html.problems_content),
+    ("channels", "Channels", "Channels of cheating", survivors_html.channels_content),
+    ("shortest", "Shortest paid", "Shortest programs paid wrongly", survivors_html.shortest_content),
+    ("survivors", "Wrong, accepted", "Wrong programs accepted", survivors_html.survivors_content),
+    ("refused", "Right, refused", "Right programs refused", survivors_html.refused_content),
+    ("others", "Impossible, flaky", "Impossible tests and flaky verdicts", survivors_html.other_errors_content),
+    ("findings", "Findings", "Findings", findings_content),
+    ("methods", "Assumptions", "Assumptions and methods", methods_content),
+    ("repeat", "Repeat", "How to repeat", repeat_content),
 )
-"""Anchor, its name in the navigation, and what makes the section."""
+"""Anchor, name in the navigation, title, and what the section holds; without content there is no section."""
 
 
 def write_assay_page(material: AssayMaterial, path: Path) -> Path:
@@ -107,7 +102,8 @@ def write_assay_page(material: AssayMaterial, path: Path) -> Path:
 
 def render_assay(material: AssayMaterial) -> str:
     """The whole page; pure."""
-    body = join(*(make(material) for _, _, make in _SECTIONS))
+    made = ((anchor, title, make(material)) for anchor, _, title, make in _SECTIONS)
+    body = join(*(section(*each) for each in made if each[2]), terms_section(TERMS))
     return page(f"Assay · {_subject(material)}", _header(material, body), body, styles=STYLES)
 
 
@@ -121,7 +117,8 @@ def _subject(material: AssayMaterial) -> str:
 
 
 def _header(material: AssayMaterial, body: Markup) -> Child:
-    links = (el("a", shown, href=f"#{name}") for name, shown, _ in _SECTIONS if f'<section id="{name}"' in body)
+    names = (*((anchor, shown) for anchor, shown, *_ in _SECTIONS), ("glossary", "Terms"))
+    links = (el("a", shown, href=f"#{name}") for name, shown in names if f'<section id="{name}"' in body)
     battery = material.summary.battery
     probes = ", ".join(f"{fmt.count(number)} {kind}" for kind, number in battery.items() if number)
     return [

@@ -16,7 +16,7 @@ from truegrade.assay.reporting.measures_html import MAX_MEASURES, by_grader, not
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import facts, folded, section, table
+from truegrade.report.page_parts import facts, folded, table
 
 BY_CONSTRUCTION = "by construction"
 """`Witness.source` where nothing had to be run."""
@@ -34,32 +34,25 @@ ALIKE = 0.5
 """Share of lines in common from which on a difference says more than the program."""
 
 
-def survivors_section(material: AssayMaterial) -> Markup:
+def survivors_content(material: AssayMaterial) -> Child:
     """Wrong programs that were accepted."""
-    found, title = material.survivors, "Wrong programs accepted"
+    found = material.survivors
     if not found:
-        none = "None: no mutant, stub, labelled program or reply was accepted that is proven wrong."
-        return section("survivors", title, el("p", none))
+        return el("p", "None: no mutant, stub, labelled program or reply was accepted that is proven wrong.")
     more = f" The first {IN_FULL} are shown with their evidence, one of every problem first."
     more = more if found[IN_FULL:] else ""
     said = (
         f"{fmt.plural(len(found), 'program')} that a witness proves wrong passed at least one grader.{more} A test"
         " with the call of the witness would have refused the program."
     )
-    return section(
-        "survivors",
-        title,
-        note(said),
-        [_survivor(material, erred, open_=place == 0) for place, erred in enumerate(found[:IN_FULL])],
-        _rest(found[IN_FULL:]),
-    )
+    shown = [_survivor(material, erred, open_=place == 0) for place, erred in enumerate(found[:IN_FULL])]
+    return [note(said), shown, _rest(found[IN_FULL:])]
 
 
-def refused_section(material: AssayMaterial) -> Markup:
+def refused_content(material: AssayMaterial) -> Child:
     """Right programs that were refused, and what the grader said."""
-    title = "Right programs refused"
     if not material.refused:
-        return section("refused", title, el("p", "None: no right program was refused."))
+        return el("p", "None: no right program was refused.")
     shown = (
         folded(
             f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {_graders(erred)}",
@@ -69,14 +62,12 @@ def refused_section(material: AssayMaterial) -> Markup:
         for erred in material.refused[:IN_FULL]
     )
     columns = {"made by": lambda e: e.probe.origin, "refused by": _graders, "what it said": _said}
-    return section("refused", title, _listing(material.refused, "right program", **columns), shown)
+    return [_listing(material.refused, "right program", **columns), shown]
 
 
-def other_errors_section(material: AssayMaterial) -> Markup:
+def other_errors_content(material: AssayMaterial) -> Child:
     """Impossible tests that were passed, and verdicts that change."""
     impossible, flaky = material.impossible, material.flaky
-    if not (impossible or flaky):
-        return Markup()
     parts: list[Child] = []
     if impossible:
         said = (
@@ -87,7 +78,7 @@ def other_errors_section(material: AssayMaterial) -> Markup:
     if flaky:
         said = "The same program was sent more than once and judged differently; the first verdict is counted."
         parts += [el("h3", "Flaky verdicts"), el("p", said, class_="note"), _rest(flaky)]
-    return section("others", "Impossible tests and flaky verdicts", parts)
+    return parts
 
 
 def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Markup:
@@ -219,11 +210,11 @@ def _cut(text: str, chars: int = VALUE_CHARS) -> str:
     return text if len(text) <= chars else f"{text[:chars]} … ({fmt.count(len(text))} characters)"
 
 
-def channels_section(material: AssayMaterial) -> Markup:
-    """The matrix of graders and channels; empty where no channel was tried."""
+def channels_content(material: AssayMaterial) -> Child:
+    """The matrix of graders and channels; None where no channel was tried."""
     measures = [measure for measure in material.summary.measures if measure.channels]
     if not measures:
-        return Markup()
+        return None
     several = len({measure.benchmark for measure in measures}) > 1
     head: list[Child] = ["channel", "danger"]
     head += [f"{one.grader}, {one.benchmark}" if several else one.grader for one in measures[:MAX_MEASURES]]
@@ -237,17 +228,13 @@ def channels_section(material: AssayMaterial) -> Markup:
         ]
         for name in names
     ]
-    return section(
-        "channels",
-        "Channels of cheating",
-        note(
-            "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted and"
-            " its inert twin, the same text with the hook cut, is refused. Against a policy that is rewarded by"
-            " this grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1 touches the"
-            " interpreter that it runs in, h2 writes files in its working folder."
-        ),
-        table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
+    said = (
+        "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted and its"
+        " inert twin, the same text with the hook cut, is refused. Against a policy that is rewarded by this"
+        " grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1 touches the interpreter"
+        " that it runs in, h2 writes files in its working folder."
     )
+    return [note(said), table("Cheats accepted, of those sent", head, rows, class_="assay-channels")]
 
 
 def _cell(one: ChannelMeasure | None) -> Child:
@@ -268,11 +255,10 @@ def _cell(one: ChannelMeasure | None) -> Child:
     return [el("span", state, class_=badge), counted, twins, stays]
 
 
-def shortest_section(material: AssayMaterial) -> Markup:
-    """The shortest program of each finding about what is paid wrongly; empty without any."""
-    if not any(measure.shortest for measure in material.summary.measures):
-        return Markup()
-    return section("shortest", "Shortest programs paid wrongly", by_grader(material, _shortest))
+def shortest_content(material: AssayMaterial) -> Child:
+    """The shortest program of each finding about what is paid wrongly; None without any."""
+    any_paid = any(measure.shortest for measure in material.summary.measures)
+    return by_grader(material, _shortest) if any_paid else None
 
 
 def _shortest(measure: GraderMeasure) -> Child:
