@@ -17,7 +17,7 @@ from truegrade.assay.building import reference_of
 from truegrade.assay.hardening.forms import with_tests
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, HardeningWork
 from truegrade.assay.oracle import build_oracle
-from truegrade.assay.oracle_inputs import load_companions
+from truegrade.assay.oracle_inputs import find_companions
 from truegrade.assay.running import LABEL_LIMITS
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
@@ -41,7 +41,7 @@ def main() -> None:
     asked.add_argument("--seed", type=int, default=1)
     given = asked.parse_args()
     loaded = load_benchmark(given.benchmark, given.data)
-    companions = load_companions(given.benchmark, loaded.problems, given.data).problems
+    companions = find_companions(given.benchmark, loaded.problems, given.data, print)
     lines = {line.problem_id: line for line in read_journal(given.journal, HardenedProblem)}
     total: Counter[str] = Counter()
     with Sandbox(LABEL_LIMITS, workers=1) as sandbox:

@@ -10,11 +10,12 @@ from oracle_problems import CLAMP, CLAMP_CALLS, cases_problem, clamp_problem, or
 from support.cpu import cpu_within
 from truegrade.assay.answers import TOO_LARGE, AnswerRule, answers_of
 from truegrade.assay.oracle import build_oracle
-from truegrade.assay.oracle_inputs import known_calls, load_companions
+from truegrade.assay.oracle_inputs import find_companions, known_calls
 from truegrade.assay.written_calls import is_plain, read_call, written_call
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.records import Case
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.store.journal import ignore
 
 
 @pytest.fixture(scope="module")
@@ -158,17 +159,19 @@ def test_every_problem_of_humaneval_and_most_of_mbpp_have_known_calls(jail, data
 
 def test_companions_are_found_by_id(data_dir, jail):
     problems = find_benchmark("mbpp").load(data_dir, {}).by_id()
-    companions = load_companions("mbpp", problems.values(), data_dir)
-    assert len(companions.problems) == 378
-    companion = companions.problems["MBPP/3"]
+    companions = find_companions("mbpp", problems.values(), data_dir, ignore)
+    assert len(companions) == 378
+    companion = companions["MBPP/3"]
     assert companion.id == "Mbpp/3"
     oracle = build_oracle(problems["MBPP/3"], companion, jail, generated=20)
     assert len(oracle.references) == 2
     assert {one.source for one in oracle.inputs} == {"own", "plus", "generated"}
-    assert load_companions("quixbugs", (), data_dir).problems == {}
+    assert find_companions("quixbugs", (), data_dir, ignore) == {}
 
 
 def test_absent_companions_are_said(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("TRUEGRADE_DATA", raising=False)
-    assert load_companions("mbpp", (), tmp_path).absent
+    told = []
+    assert find_companions("mbpp", (), tmp_path, told.append) == {}
+    assert len(told) == 1

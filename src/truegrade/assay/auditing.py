@@ -18,8 +18,8 @@ import msgspec
 
 from truegrade.assay.building import reference_of
 from truegrade.assay.labelling import OracleLabeller
-from truegrade.assay.opening import find_companions
 from truegrade.assay.oracle import ProblemOracle, build_oracle
+from truegrade.assay.oracle_inputs import find_companions
 from truegrade.assay.probes.labelled import program_of
 from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import load_benchmark
@@ -94,7 +94,7 @@ class SampleAudit:
         place = None if self.data is None else Path(self.data)
         loaded = load_for(run, None, place, self.notice, download_progress)
         problems = loaded.by_id()
-        companions = find_companions(loaded, problems, place, self.notice)
+        companions = find_companions(loaded.name, problems.values(), place, self.notice)
         further = {} if self.hardened is None else load_benchmark(str(self.hardened)).by_id()
         if not (companions or self.inputs or further.keys() & problems.keys()):
             raise UserError(

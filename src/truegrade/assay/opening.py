@@ -19,7 +19,7 @@ from truegrade.assay.labelling import Replayed
 from truegrade.assay.labelling import replay as replay_call
 from truegrade.assay.measures import AssayResult
 from truegrade.assay.oracle import build_oracle
-from truegrade.assay.oracle_inputs import load_companions
+from truegrade.assay.oracle_inputs import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.probes.labelled import replies as replies_of
 from truegrade.assay.records import Battery, Danger, Probe
@@ -140,7 +140,7 @@ def assay(
     ) as targets:  # fmt: skip
         for benchmark in opened:
             chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
-            companions = find_companions(benchmark, chosen, data, notice)
+            companions = find_companions(benchmark.name, chosen.values(), data, notice)
             manifest = AssayManifest(
                 battery=battery or Battery(),
                 benchmark=AssayedBenchmark(
@@ -219,16 +219,6 @@ def load_benchmarks(
     place = None if data is None else Path(data)
     names = list(benchmarks) or [DEFAULT_BENCHMARK]
     return [load_announced(name, place, task_args, notice, download_progress) for name in names]
-
-
-def find_companions(
-    benchmark: Benchmark, chosen: Mapping[str, Problem], data: str | Path | None, notice: Notice
-) -> Mapping[str, Problem]:
-    """Problems of the extended benchmark, by the id of the problem that they extend; told where it is absent."""
-    found = load_companions(benchmark.name, chosen.values(), None if data is None else Path(data))
-    if found.absent:
-        notice(f"{benchmark.name}: {found.absent}; labels rest on its own inputs and on generated ones")
-    return found.problems
 
 
 def _claims(
@@ -337,7 +327,7 @@ def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, al
     (benchmark,) = load_benchmarks([given], (), place, recorded.args, notice)
     problem = benchmark.by_id()[one.problem_id]
     with Sandbox(label_limits([problem]), workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
-        companion = find_companions(benchmark, {problem.id: problem}, place, notice).get(problem.id)
+        companion = find_companions(benchmark.name, [problem], place, notice).get(problem.id)
         oracle = build_oracle(problem, companion, sandbox, generated=0)
         if isinstance(oracle, str):
             raise UserError(f"{problem.id}: {oracle}")

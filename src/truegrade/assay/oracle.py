@@ -116,7 +116,7 @@ def build_oracle(
 
     Args:
         problem: any.
-        companion: the same problem of an extended benchmark (`oracle_inputs.load_companions`), whose comparison
+        companion: the same problem of an extended benchmark (`oracle_inputs.find_companions`), whose comparison
             holds then; passed over where its function has another name.
         executor: the jail; its limits name the packages that the problem needs.
         generated: how many generated inputs to try.

@@ -22,6 +22,7 @@ from truegrade.grading.programs import method_call
 from truegrade.grading.suites import suite_of
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox.outcome import CallResult
+from truegrade.store.journal import Notice
 
 COMPANIONS: Mapping[str, str] = MappingProxyType(
     {"humaneval": "humanevalplus", "mbpp": "mbppplus", "mbpp-sanitized": "mbppplus"}
@@ -181,38 +182,33 @@ _ROOT_ATOL = 1e-4
 # ------------------------------------------------------------------------------------------------ companions
 
 
-class Companions(msgspec.Struct, frozen=True, kw_only=True):
-    """The problems of an extended benchmark, for those of the benchmark that it extends."""
-
-    problems: Mapping[str, Problem]
-    """By the id of the problem that is extended."""
-    absent: str = ""
-    """Why there are none, in words, although the benchmark has an extended one."""
-
-
-def load_companions(benchmark: str, problems: Iterable[Problem], data: Path | None = None) -> Companions:
-    """Find the extended problems of a benchmark; downloads nothing.
+def find_companions(
+    benchmark: str, problems: Iterable[Problem], data: str | Path | None, notice: Notice
+) -> dict[str, Problem]:
+    """Problems of the extended benchmark, by the id of the problem that they extend; downloads nothing.
 
     Args:
         benchmark: its name.
         problems: those to find companions of.
         data: the file or folder that the benchmark itself was read from; other known places are tried too.
+        notice: told why there are none, although the benchmark has an extended one.
     """
     name = COMPANIONS.get(benchmark)
     if name is None:
-        return Companions(problems={})
-    spec = find_benchmark(name)
-    folder = data.parent if data is not None and data.is_file() else data
-    places: list[Path | None] = [] if folder is None else [folder]
+        return {}
+    given = None if data is None else Path(data)
+    places: list[Path | None] = [] if given is None else [given.parent if given.is_file() else given]
     if find(source(name)) is not None:
         places.append(None)
+    absent = f"the data of {name} is not on this machine"
     for place in places:
         try:
-            extended = spec.load(place, {}).by_id()
+            extended = find_benchmark(name).load(place, {}).by_id()
         except UserError as error:
             absent = str(error)
             continue
         # `MBPP/164` is `Mbpp/164` in the extended benchmark; ids of HumanEval are the same.
         found = {one.id: extended.get(one.id.replace("MBPP/", "Mbpp/", 1)) for one in problems}
-        return Companions(problems={key: value for key, value in found.items() if value is not None})
-    return Companions(problems={}, absent=absent if places else f"the data of {name} is not on this machine")
+        return {key: value for key, value in found.items() if value is not None}
+    notice(f"{benchmark}: {absent}; labels rest on its own inputs and on generated ones")
+    return {}

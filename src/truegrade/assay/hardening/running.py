@@ -19,7 +19,7 @@ import msgspec
 from truegrade.api import unsafe_allowed
 from truegrade.assay.hardening.forms import FORMS, AcceptedPrograms
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, harden_problem
-from truegrade.assay.opening import find_companions
+from truegrade.assay.oracle_inputs import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import find_benchmark
@@ -291,7 +291,7 @@ def harden(
     for problem in chosen.values():
         if not isinstance(problem.task, FunctionTask | OracleTask | CasesTask):
             raise UserError(f"{loaded.name}: {type(problem.task).__name__} has no calls that a test could add")
-    companions = find_companions(loaded, chosen, folder, notice)
+    companions = find_companions(loaded.name, chosen.values(), folder, notice)
     claims: dict[str, list[ClaimedProbe]] = {}
     for claimed in read_labels(Path(labels), chosen.keys()) if labels else ():
         claims.setdefault(claimed.probe.problem_id, []).append(claimed)
