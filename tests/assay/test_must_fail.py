@@ -14,7 +14,6 @@ from truegrade.assay.probes.must_fail import (
     WAYS,
     change_tests,
     changeable,
-    impossible,
     make_impossible,
     must_fail_probes,
     other_value,
@@ -75,8 +74,14 @@ def test_tests_without_an_assertion_cannot_be_changed(tests):
 def test_tests_that_a_prompt_shows_are_changed_alike():
     task = FunctionTask(prompt="", entry_point="f", tests="assert f(1)==2\nassert f(2)==3", reference="",
                         shown_tests=("assert f(1)==2", "assert f(2)==3"))  # fmt: skip
-    assert impossible(problem(task), "one-off").task.shown_tests == ("assert f(1)==2", "assert f(2) == 4")
-    assert impossible(problem(task), "conflicting").task.shown_tests == (*task.shown_tests, "assert f(2) == 4")
+    assert make_impossible(problem(task), "one-off").problem.task.shown_tests == (
+        "assert f(1)==2",
+        "assert f(2) == 4",
+    )
+    assert make_impossible(problem(task), "conflicting").problem.task.shown_tests == (
+        *task.shown_tests,
+        "assert f(2) == 4",
+    )
 
 
 def test_each_assertion_has_its_turn():
@@ -91,11 +96,11 @@ def test_each_assertion_has_its_turn():
 def test_of_cases_one_that_runs_is_changed():
     cases = tuple(Case(arguments=(number,), expected=number) for number in range(3))
     task = CasesTask(entry_point="f", buggy="", reference="", cases=cases, skipped=(2,))
-    one_off, conflicting = (impossible(problem(task), how) for how in WAYS)
+    one_off, conflicting = (make_impossible(problem(task), how).problem for how in WAYS)
     assert (one_off.id, conflicting.id) == ("p/1#one-off", "p/1#conflicting")
     assert [case.expected for case in one_off.task.cases] == [0, 2, 2]
     assert conflicting.task.cases == (*cases, Case(arguments=(1,), expected=2))
-    assert impossible(problem(msgspec.structs.replace(task, skipped=(0, 1, 2))), "one-off") is None
+    assert make_impossible(problem(msgspec.structs.replace(task, skipped=(0, 1, 2))), "one-off") is None
 
 
 def test_contest_tests_are_changed_where_they_are_plain():
@@ -106,13 +111,13 @@ def test_contest_tests_are_changed_where_they_are_plain():
                         reference="print(2)"))  # fmt: skip
 
     private = json.dumps([{"input": "3", "output": "[4]", "testtype": "functional"}])
-    changed = json.loads(impossible(contest(private, "f"), "one-off").task.private_tests)
+    changed = json.loads(make_impossible(contest(private, "f"), "one-off").problem.task.private_tests)
     assert changed == [{"input": "3", "output": "[4, 5]", "testtype": "functional"}]
-    doubled = impossible(contest("eJxLTEo="), "conflicting")
+    doubled = make_impossible(contest("eJxLTEo="), "conflicting").problem
     assert doubled.task.private_tests == "eJxLTEo="
     assert [test["output"] for test in json.loads(doubled.task.public_tests)] == ["2\n", "2\nimpossible\n"]
     packed = msgspec.structs.replace(contest("eJx").task, public_tests="[]")
-    assert impossible(problem(packed), "one-off") is None
+    assert make_impossible(problem(packed), "one-off") is None
     assert must_fail_probes(problem(msgspec.structs.replace(packed, reference=msgspec.UNSET))) == []
 
 

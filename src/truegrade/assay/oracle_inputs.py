@@ -187,11 +187,8 @@ def find_companions(
 ) -> dict[str, Problem]:
     """Problems of the extended benchmark, by the id of the problem that they extend; downloads nothing.
 
-    Args:
-        benchmark: its name.
-        problems: those to find companions of.
-        data: the file or folder that the benchmark itself was read from; other known places are tried too.
-        notice: told why there are none, although the benchmark has an extended one.
+    ``data`` is the file or folder that the benchmark itself was read from; other known places are tried too. Where
+    there are none although the benchmark has an extended one, ``notice`` is told why.
     """
     name = COMPANIONS.get(benchmark)
     if name is None:

@@ -50,7 +50,10 @@ def difference(probe: Probe) -> str:
     """
     if probe.witness is None or probe.label != "wrong" or probe.tests:
         return ""
-    got, made = probe.witness.got, _made(probe) if probe.kind == "output" else ""
+    got, made = probe.witness.got, ""
+    if probe.kind == "output":
+        only = f"is {probe.change.partition(', ')[2]} only"
+        made = only if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
     if made or got.startswith(("raises", DOES_NOT_END)):
         return made or ("raises" if got.startswith("raises") else DOES_NOT_END)
     if probe.kind == "cheat":
@@ -59,13 +62,6 @@ def difference(probe: Probe) -> str:
         return _of_values(ast.literal_eval(got), ast.literal_eval(probe.witness.expected))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ""
-
-
-def _made(probe: Probe) -> str:
-    """How a changed output differs; empty where the values of its witness say it."""
-    return (
-        f"is {probe.change.partition(', ')[2]} only" if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
-    )
 
 
 def _of_values(got: Any, expected: Any) -> str:

@@ -23,7 +23,7 @@ import msgspec
 from truegrade.assay.acceptance import REFERENCE, Acceptance, GraderVerdicts, solves_nothing
 from truegrade.assay.channels import Steadiness, pairs_of, raising_paid
 from truegrade.assay.folder import VERDICTS, AssayFolder, AssayManifest
-from truegrade.assay.probes.must_fail import impossible
+from truegrade.assay.probes.must_fail import make_impossible
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Probe, Said
 from truegrade.assay.targets import Target
 from truegrade.assay.targets.calls import NOT_PUT, NOT_SENT
@@ -106,7 +106,8 @@ def wanted(target: Target, probes: Sequence[Probe], problems: Mapping[str, Probl
         if probe.tests:
             key = (probe.problem_id, probe.tests, probe.at)
             if key not in changed:
-                changed[key] = impossible(problem, probe.tests, probe.at)
+                made = make_impossible(problem, probe.tests, probe.at)
+                changed[key] = None if made is None else made.problem
             problem = changed[key]
         if problem is not None:
             first_control = probe.kind == "control" and not probe.after and not target.restarts

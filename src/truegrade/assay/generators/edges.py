@@ -214,12 +214,8 @@ def named_calls(
 ) -> list[Arguments]:
     """Known calls with one argument as the program names it, those of its own constants first.
 
-    Kinds, signs, order and relations are those of known calls; sizes are not.
-
-    Args:
-        references: whose constants come behind those that stand in the program alone, and behind `SPECIAL`.
-        mutator: puts relations between arguments right.
-        limit: the most to give.
+    Kinds, signs, order and relations are those of known calls; sizes are not. The constants of the references come
+    behind those that stand in the program alone, and behind `SPECIAL`.
     """
     common = {repr(constant) for constant in constants_of(references)}
     every = constants_of([program, *references])

@@ -57,11 +57,8 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 def read_labels(path: Path, problems: Collection[str]) -> list[ClaimedProbe]:
     """Labelled programs of a JSON Lines file: ``problem``, ``program``, ``label`` (right or wrong) and ``source``.
 
-    A program that stands there twice for a problem is read once.
-
-    Args:
-        path: the file, which may be compressed with gzip.
-        problems: ids that programs may be for.
+    ``problems`` are the ids that programs may be for; a program that stands there twice for one is read once. The
+    file may be compressed with gzip.
 
     Raises:
         BadRecord: a line is no such row, names a problem that is not known, or contradicts an earlier one; names

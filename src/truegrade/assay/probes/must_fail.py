@@ -40,12 +40,6 @@ class ImpossibleProblem(NamedTuple):
     """What a right program gives."""
 
 
-def impossible(problem: Problem, how: Impossible, at: int = -1) -> Problem | None:
-    """As `make_impossible`, without what was changed."""
-    made = make_impossible(problem, how, at)
-    return None if made is None else made.problem
-
-
 def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Problem]]:
     """The reference against the tests made impossible in both ways, each with the problem that it is graded by.
 

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher, unified_diff
 
 from truegrade.assay.cheats import CHANNELS
 from truegrade.assay.measures import ChannelMeasure, GraderMeasure
-from truegrade.assay.records import Probe, Witness
+from truegrade.assay.records import Witness
 from truegrade.assay.reporting import words
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
 from truegrade.assay.reporting.measures_html import MAX_MEASURES, by_grader, note
@@ -89,17 +89,18 @@ def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Mar
         el("summary", f"{probe.problem_id} · {kind} {probe.origin} · accepted by {_graders(erred)}"),
         el("p", probe.change, class_="note") if probe.change else None,
         _difference(material, erred),
-        None if probe.witness is None else _evidence(probe.witness),
-        replayed(material, probe),
+        None if probe.witness is None else _evidence(material, probe.id, probe.witness),
         open=open_,
         class_="survivor",
     )
 
 
-def _evidence(witness: Witness) -> Child:
+def _evidence(material: AssayMaterial, probe_id: str, witness: Witness) -> Child:
+    """The call that shows that a program is wrong, and the command that makes it again."""
     if witness.source == BY_CONSTRUCTION:
         said = "; ".join(filter(None, (witness.call, witness.expected, witness.got)))
         return el("p", f"Wrong by construction: {_cut(said)}", class_="note")
+    command = f"truegrade assay replay {shlex.quote(material.folder)} {probe_id}"
     return [
         facts(
             ("the call", el("code", _cut(witness.call))),
@@ -108,6 +109,7 @@ def _evidence(witness: Witness) -> Child:
             ("input from", witness.source),
         ),
         el("p", "Would have caught it: ", el("code", _cut(_test(witness))), class_="note"),
+        el("p", el("code", command), class_="replay"),
     ]
 
 
@@ -119,14 +121,6 @@ def _test(witness: Witness) -> str:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         called = False
     return f"assert {witness.call} == {witness.expected}" if called else "the call above, as a test"
-
-
-def replayed(material: AssayMaterial, probe: Probe) -> Child:
-    """The command that makes the call of a probe's witness again; None where nothing was run."""
-    if probe.witness is None or probe.witness.source == BY_CONSTRUCTION:
-        return None
-    command = f"truegrade assay replay {shlex.quote(material.folder)} {probe.id}"
-    return el("p", el("code", command), class_="replay")
 
 
 def program(code: str, name: str) -> Markup:

@@ -160,11 +160,7 @@ class HttpTarget(OneByOneTarget):
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
         self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
-        self._answered = False
-
-    def close(self) -> None:
-        """Hang up."""
-        self._http.close()
+        self._answered, self.close = False, self._http.close
 
     def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
         import httpx2

@@ -66,12 +66,7 @@ def open_grader(settings: dict[str, Any]) -> bool:
 
 
 def loaded(module: str, file: str, attribute: str) -> Any:
-    """An attribute of a module.
-
-    Args:
-        module: its name.
-        file: its path, for one that lies in no package; empty otherwise.
-        attribute: may be dotted.
+    """An attribute, which may be dotted, of a module; ``file`` is the path of one in no package, else empty.
 
     Raises:
         AttributeError: it has none of that name.

@@ -75,6 +75,7 @@ class HostedTarget(AskedTarget):
             self._sandbox = Sandbox(limits, workers, allow_unsafe=allow_unsafe)
         else:
             self._sandbox = Sandbox(limits, workers, max_level=1, allow_unsafe=True)
+        self.close = self._sandbox.close
         self._source = Path(host.__file__).read_text(encoding="utf-8")
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
@@ -87,10 +88,6 @@ class HostedTarget(AskedTarget):
                 done += 1
                 yield said
             left = left[done:]
-
-    def close(self) -> None:
-        """End its processes."""
-        self._sandbox.close()
 
     def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[ProbeQuestion | Said]) -> Iterator[Said]:
         """What one process of the grader says, up to the probe that ended it."""

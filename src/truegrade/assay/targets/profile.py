@@ -34,6 +34,7 @@ class ProfileTarget:
     def __init__(self, profile: Profile, *, workers: int, allow_unsafe: bool = False) -> None:
         self.profile, self.name = profile, profile.id
         self._grader = LocalGrader(workers, allow_unsafe=allow_unsafe)
+        self.close = self._grader.close
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.Target.grade`."""
@@ -56,10 +57,6 @@ class ProfileTarget:
                 cpu_s=verdict.cpu_s,
                 wall_s=verdict.wall_s,
             )
-
-    def close(self) -> None:
-        """End programs under way."""
-        self._grader.close()
 
 
 def _completion(number: int, sent: Dispatch) -> Completion:
@@ -89,7 +86,7 @@ class InsideTarget:
 
     def __init__(self, *, workers: int, allow_unsafe: bool = False) -> None:
         self._sandbox = Sandbox(Limits(), workers=workers, allow_unsafe=allow_unsafe)
-        self._workers = workers
+        self._workers, self.close = workers, self._sandbox.close
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.Target.grade`."""
@@ -108,10 +105,6 @@ class InsideTarget:
             cpu_s=judged.cpu_s,
             wall_s=judged.wall_s,
         )
-
-    def close(self) -> None:
-        """End programs under way."""
-        self._sandbox.close()
 
 
 def is_endless(probe: Probe) -> bool:

@@ -93,10 +93,7 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def locate(spec: str) -> Located:
-    """Find a function without running anything.
-
-    Args:
-        spec: ``rewards.py:code_reward`` or ``package.module:name``.
+    """Find a function, ``rewards.py:code_reward`` or ``package.module:name``, without running anything.
 
     Raises:
         UserError: there is no such file or module.
