@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from truegrade.assay.records import AssayFinding
 from truegrade.assay.reporting import measures_html, survivors_html
 from truegrade.assay.reporting.material import AssayMaterial
 from truegrade.assay.reporting.words import TERMS
@@ -28,16 +29,13 @@ def findings_content(material: AssayMaterial) -> Child:
 
 def _code(material: AssayMaterial, code: str, number: int) -> Child:
     told = [finding for finding in material.findings if finding.code == code]
-    items = [
-        el("li", finding.sentence, _places(finding.grader, finding.problem_id, finding.probes))
-        for finding in told[:A_CODE]
-    ]
+    items = [el("li", finding.sentence, _places(finding)) for finding in told[:A_CODE]]
     more = el("p", f"{number - len(items)} more in findings.jsonl", class_="note") if number > len(items) else None
     return folded(f"{code}: {fmt.count(number)}", el("ul", items, class_="findings"), more)
 
 
-def _places(grader: str, problem: str, probes: tuple[str, ...]) -> Child:
-    named = [name for name in (grader, problem, ", ".join(probes[:3])) if name]
+def _places(of: AssayFinding) -> Child:
+    named = [name for name in (of.grader, of.problem_id, ", ".join(of.probes[:3])) if name]
     return el("small", " · ".join(named)) if named else None
 
 

@@ -107,9 +107,8 @@ def _compared(measures: Sequence[GraderMeasure]) -> Table:
     for measure in measures:
         place = [measure.benchmark] if several else []
         tpr, *rest = (cell.replace(" %", "") for cell in compared_cells(measure))
-        row(
-            table, measure.grader, *place, tpr.partition(" [")[0], *rest
-        )  # its interval stands in the grader's block
+        # The interval of TPR stands in the grader's block.
+        row(table, measure.grader, *place, tpr.partition(" [")[0], *rest)
     return table
 
 

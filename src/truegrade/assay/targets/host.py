@@ -50,9 +50,8 @@ def open_grader(settings: dict[str, Any]) -> bool:
         BaseException: whatever the loading raises.
         TypeError: the function does not take these arguments.
     """
-    sys.modules["__main__"] = ModuleType(
-        "__main__"
-    )  # an interpreter started anew would look for this one's script
+    # An interpreter started anew would look for this one's script.
+    sys.modules["__main__"] = ModuleType("__main__")
     sys.path[:0] = settings.get("path", [])
     os.environ.update(settings["environment"])
     if settings.get("folder"):
