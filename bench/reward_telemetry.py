@@ -145,8 +145,8 @@ def _called(problem: Problem) -> bool:
 def _cheats(problem: Problem) -> Iterator[Row]:
     task = problem.task
     entry_point = task.entry_point if isinstance(task, FunctionTask) else task.function or ""
-    for probe in cheat_probes(problem.id, entry_point, "function" if entry_point else "stdio", ("h0", "h1")):
-        if not probe.inert:
+    for probe in cheat_probes(problem.id, entry_point, "function" if entry_point else "stdio"):
+        if not probe.inert and probe.danger in ("h0", "h1"):
             yield probe.channel, probe.origin, problem, probe.code, probe.form
 
 

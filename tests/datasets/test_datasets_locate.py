@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.datasets import download as locate
-from truegrade.datasets import list_sources, pull, source
+from truegrade.datasets import list_sources, locate, pull, source
 from truegrade.datasets.download import cached_path
 from truegrade.errors import UnknownName, UserError
 

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from truegrade.builders.mine import MineOptions, build
-from truegrade.builders.mine import inputs as discover
+from truegrade.builders.mine import MineOptions, build, discover
 from truegrade.builders.mine.drawing import Drawer, vocabulary_of
 from truegrade.builders.mine.inputs import literal_calls
 from truegrade.builders.mine.shapes import ANY, BYTES, INT, NONE, STR, parameters_of, shape_of

@@ -44,10 +44,14 @@ def looked(task, code, sandbox):
 
 def cheats(form):
     """(name, channel, code, the same without its hook) of those that no honest program looks like."""
-    probes = [probe for probe in cheat_probes("p", "add", form, ("h0", "h1")) if probe.form == "program"]
+    probes = [probe for probe in cheat_probes("p", "add", form) if probe.form == "program"]
     left_out = LIKE_HONEST | (AS_IT_LIKES if form == "stdio" else set())
     pairs = zip(probes[::2], probes[1::2], strict=True)
-    return [(one.origin, one.channel, one.code, twin.code) for one, twin in pairs if one.origin not in left_out]
+    return [
+        (one.origin, one.channel, one.code, twin.code)
+        for one, twin in pairs
+        if one.origin not in left_out and one.danger in ("h0", "h1")
+    ]
 
 
 @pytest.mark.parametrize(

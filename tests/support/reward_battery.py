@@ -50,7 +50,9 @@ def battery(form: TaskForm, ground_truth: Any, cheats: int | None = None) -> lis
         Due("wrong", fenced(WRONG[form]), ground_truth, name, 0.0),
     ]
     seen: dict[str, int] = {}
-    for probe in cheat_probes("spread", "spread", form, ("h0", "h1")):
+    for probe in cheat_probes("spread", "spread", form):
+        if probe.danger not in ("h0", "h1"):
+            continue
         seen[probe.channel] = seen.get(probe.channel, 0) + (not probe.inert)
         if probe.inert or (cheats is not None and seen[probe.channel] > cheats):
             continue

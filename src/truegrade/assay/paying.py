@@ -191,7 +191,12 @@ class UnearnedPrograms:
         return [probe for probe in self._tried if self.paid(probe)]
 
     def loose(self, steadiness: Steadiness) -> list[Probe]:
-        """Other wrong programs accepted that the problem's own tests refuse; none where flips explain so many."""
+        """Other wrong programs accepted that the problem's own tests refuse; none where flips explain so many.
+
+        They are asked for only where nothing was paid without solving; what other graders had judged is no answer.
+        """
+        if self.all_paid():
+            return []
         natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
         found = [
             probe for probe in natural if self._acceptance.accepted(probe) and self._own.get(probe.id) is False
