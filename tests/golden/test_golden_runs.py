@@ -64,6 +64,8 @@ PROGRAMS = {
     "forged": lambda text: in_program("class Yes(int):\n    __eq__ = lambda self, other: True")(
         text.replace("return ", "return Yes() or ")
     ),
+    "prints": in_program("print('besides')"),
+    "imports": in_program("import collections"),
     "frames": in_program("import sys\nsys._getframe()"),
 }
 PREDICTIONS = {
@@ -130,7 +132,13 @@ def crux(folder: Path) -> Path:
     rows = [
         {"id": f"sample_{number}", "code": f"def f(x):\n    return {body}", "input": given, "output": value}
         for number, (body, given, value) in enumerate(
-            (("x * 2", "4", "8"), ("[x]", "'a'", "['a']"), ("x or None", "0", "None"), ("{x: x}", "1", "{1: 1}"))
+            (
+                ("x * 2", "4", "8"),
+                ("[x]", "'a'", "['a']"),
+                ("x or None", "0", "None"),
+                ("{x: x}", "1", "{1: 1}"),
+                ("x, 'é'", "2", "(2, 'é')"),
+            )
         )
     ]
     return written(folder / "cruxeval.jsonl", rows)
@@ -157,9 +165,15 @@ class Golden(NamedTuple):
     modified: bool = True
 
 
-def stand_in(name: str) -> Callable[[Path], Path]:
-    """The stand-in of a benchmark's file."""
-    return lambda folder: stand_in_data.write_stand_in(name, folder)
+def stand_in(name: str, copies: int) -> Callable[[Path], Path]:
+    """The stand-in of a benchmark's file, with so many of each problem under ids of their own."""
+
+    def write(folder: Path) -> Path:
+        file, rows, bytes_of = stand_in_data.STAND_INS[name]
+        many = [{**row, "task_id": f"{row['task_id']}{copy}"} for copy in range(copies) for row in rows]
+        return written(folder / file, many, bytes_of)
+
+    return write
 
 
 RUNS = {
@@ -168,12 +182,12 @@ RUNS = {
     ),
     "humanevalplus": Golden("humanevalplus", ("strict", "evalplus"), humaneval_plus),
     "own": Golden("own.jsonl", ("strict",), own_rows, modified=False),
-    "humanevalfix": Golden("humanevalfix", ("strict", "humanevalpack"), stand_in("humanevalfix")),
-    "leetcode": Golden("leetcode-dataset", ("strict", "leetcode-dataset"), stand_in("leetcode-dataset")),
+    "humanevalfix": Golden("humanevalfix", ("strict", "humanevalpack"), stand_in("humanevalfix", 2)),
+    "leetcode": Golden("leetcode-dataset", ("strict", "leetcode-dataset"), stand_in("leetcode-dataset", 3)),
     "livecodebench": Golden(
         "livecodebench", ("strict", "livecodebench", "evalscope-sandbox"), contests, modified=False
     ),
-    "classeval": Golden("classeval", ("strict", "classeval"), stand_in("classeval")),
+    "classeval": Golden("classeval", ("strict", "classeval"), stand_in("classeval", 3)),
     "repair": Golden("micro-repair", ("strict",), nothing, arguments=("--limit", "4"), modified=False),
     "cruxeval": Golden("cruxeval-output", ("strict", "cruxeval"), crux, PREDICTIONS),
     "prediction": Golden(
