@@ -369,7 +369,7 @@ class AgentCoder:
     """The agents with their settings.
 
     Args:
-        args: see `truegrade.agents.agentcoder.ARGUMENTS`.
+        args: see `ARGUMENTS`.
 
     Raises:
         UserError: an argument is not known or does not fit.

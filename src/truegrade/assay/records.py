@@ -147,7 +147,7 @@ class AssayFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that the assay found, worth a person's time."""
 
     code: str
-    """Stable name, documented in `truegrade.assay.records.CODES`."""
+    """Stable name, documented in `CODES`."""
     grader: str = ""
     problem_id: str = ""
     """Empty where it concerns the whole grader."""

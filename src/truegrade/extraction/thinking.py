@@ -9,7 +9,7 @@ What a marker stands for is told by what stands around it, because a reply may a
 - Between back-ticks on a line, and where the answer quotes it (`truegrade.extraction.blocks`), it is a word.
 
 Of the passages outside thoughts the last that holds an answer is the final channel. Thoughts do not nest: the
-first end closes one, as in SGLang's ``reasoning_parser.py`` (see `truegrade.extraction.thinking`).
+first end closes one, as in SGLang's ``reasoning_parser.py`` (see the markers below).
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class GgufEngine:
     """A model in llama.cpp, and as many threads as it writes replies at once.
 
     Args:
-        name: a file, or a name of `truegrade.models.gguf_local.SHIPPED`.
+        name: a file, or a name of `SHIPPED`.
         options: the user's arguments.
 
     Raises:

@@ -320,7 +320,7 @@ class TransformersEngine:
         loaded: model and tokenizer of that name, already in memory; None to load them.
 
     Raises:
-        UserError: as `truegrade.models.transformers_local.load`.
+        UserError: as `load`.
     """
 
     def __init__(self, name: str, options: TransformersOptions, loaded: tuple[Any, Any] | None = None) -> None:

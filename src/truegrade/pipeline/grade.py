@@ -94,7 +94,7 @@ def open_grader(name: str, *, workers: int | None = None, allow_unsafe: bool = F
 
 
 class LocalGrader:
-    """A `truegrade.pipeline.grade.Grader` of threads; the sandbox starts nothing before a program has to run.
+    """A `Grader` of threads; the sandbox starts nothing before a program has to run.
 
     Args:
         workers: programs run at once, also where several threads draw verdicts.
@@ -118,7 +118,7 @@ class LocalGrader:
     def verdicts(
         self, completions: Iterable[Completion | None], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
-        """See `truegrade.pipeline.grade.Grader.verdicts`.
+        """See `Grader.verdicts`.
 
         Answers are taken out in this thread; ``workers`` threads judge those that need a program. A completion
         that is None says that no other is there yet: what was judged meanwhile is handed out.

@@ -264,7 +264,7 @@ def assess_difference(
 ) -> DifferenceTest:
     """Test and interval of a mean of paired differences in [-1, 1], given cluster by cluster; they always agree.
 
-    The interval is the score interval of `truegrade.statistics.paired`. Its test is an approximation, which
+    The interval is the score interval above. Its test is an approximation, which
     at a difference of 0 can be had exactly, by flipping signs. So 0 is rejected only where both do: p is the
     larger of the two, and the interval is stretched to 0 where p is not below ``1 - confidence``.
 

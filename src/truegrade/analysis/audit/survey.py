@@ -354,7 +354,7 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
     """Read a file to its end.
 
     Args:
-        path: of completions, in a shape of `truegrade.analysis.audit.survey`.
+        path: of completions, in a shape that is read above.
         benchmark: what they answer.
         keep: gets every sample as a completion that can be graded.
 

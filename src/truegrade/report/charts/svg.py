@@ -2,7 +2,7 @@
 
 Horizontal places are percentages of whatever width the page gives, vertical ones pixels: so a chart fits a phone
 and a projector while its strokes and words keep their size. The charts themselves are in ``svg_*.py``; each is a
-`Chart`, which `inline` puts into a page and `truegrade.report.charts.svg` into a file.
+`Chart`, which `inline` puts into a page and `standalone` and `png` into a file.
 """
 
 from __future__ import annotations
