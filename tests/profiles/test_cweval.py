@@ -119,6 +119,16 @@ def test_problems(checkout):
         assert f"expected, test_type', pytest_params_{other})" not in part
 
 
+def test_programs_that_make_keys_have_the_time_that_the_draw_of_primes_may_take(checkout):
+    write(
+        checkout, "cwe_326_1", f"{HEAD}    # BEGIN SOLUTION\n{SOLUTION}", TESTS.replace("cwe_001_0", "cwe_326_1")
+    )
+    assert {one.id: one.task.cpu_s for one in problems(checkout)} == {
+        "CWEval/cwe_001_0": None,
+        "CWEval/cwe_326_1": 180.0,
+    }
+
+
 def test_libraries_and_damage_are_named(checkout, monkeypatch):
     monkeypatch.delenv("TRUEGRADE_DATA", raising=False)
     write(checkout, "cwe_002_0", f"import no_such_library_xyz\n{HEAD}    # BEGIN SOLUTION\n{SOLUTION}",
