@@ -124,7 +124,7 @@ def test_programs_that_make_keys_have_the_time_that_the_draw_of_primes_may_take(
         checkout, "cwe_326_1", f"{HEAD}    # BEGIN SOLUTION\n{SOLUTION}", TESTS.replace("cwe_001_0", "cwe_326_1")
     )
     assert {one.id: one.task.cpu_s for one in problems(checkout)} == {
-        "CWEval/cwe_001_0": None,
+        "CWEval/cwe_001_0": 4.0,
         "CWEval/cwe_326_1": 180.0,
     }
 
