@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from truegrade.cli.data_build import build, check
-from truegrade.cli.data_changed import OF_STATEMENTS, change_statements, refuse_others, statement_options
+from truegrade.cli.data_changed import (
+    OF_STATEMENTS,
+    change_statements,
+    read_names,
+    refuse_others,
+    statement_options,
+)
 from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option, with_flags
-
-
-def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Names with commas between them."""
-    return tuple(name.strip() for name in value.split(",")) if value is not None else None
 
 
 @click.group()
@@ -96,7 +97,7 @@ def data_show(name: str, as_json: bool) -> None:
 @statement_options
 @click.option(
     "--operators",
-    callback=_names,
+    callback=read_names,
     metavar="A,B,...",
     help="Mutation operators, wider ones among them, or `published` for the published tool's."
     " [default: those that are not wider]",
@@ -117,7 +118,7 @@ def data_show(name: str, as_json: bool) -> None:
 )
 @click.option(
     "--preserve",
-    callback=_names,
+    callback=read_names,
     metavar="A,B,...",
     help="Semantics-preserving rewritings to add to each row. [default: none]",
 )

@@ -54,7 +54,7 @@ def statement_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--rules",
-            callback=_names,
+            callback=read_names,
             metavar="A,B,...",
             help="Change rules of --statements. [default: all; with --model the mutation operators]",
         ),
@@ -79,7 +79,8 @@ def statement_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def read_names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Names with commas between them."""
     return tuple(name.strip() for name in value.split(",")) if value is not None else None
 
 

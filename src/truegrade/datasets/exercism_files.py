@@ -15,6 +15,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from truegrade.datasets.quixbugs_files import checkout_text
 from truegrade.errors import BadRecord, UserError
 
 _PRACTICE = Path("python/exercises/practice")
@@ -44,12 +45,12 @@ def _row(folder: Path) -> dict[str, Any]:
     texts = [folder / ".docs" / name for name in _TEXTS]
     return {
         "name": folder.name,
-        "instructions": "".join(_text(path) for path in texts if path.is_file()),
+        "instructions": "".join(checkout_text(path, "the repository") for path in texts if path.is_file()),
         "file": solution[0],
-        "starter": _text(folder / solution[0]),
-        "tests": _text(folder / tests[0]),
-        "files": {name: _text(folder / name) for name in tests[1:]},
-        "reference": _text(folder / example[0]),
+        "starter": checkout_text(folder / solution[0], "the repository"),
+        "tests": checkout_text(folder / tests[0], "the repository"),
+        "files": {name: checkout_text(folder / name, "the repository") for name in tests[1:]},
+        "reference": checkout_text(folder / example[0], "the repository"),
     }
 
 
@@ -57,16 +58,9 @@ def _named(folder: Path, kind: str) -> list[str]:
     """The files of one kind that the exercise's ``config.json`` names."""
     path = folder / ".meta" / "config.json"
     try:
-        names = json.loads(_text(path))["files"][kind]
+        names = json.loads(checkout_text(path, "the repository"))["files"][kind]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadRecord(path, f"names no such file ({error}); check it out again", field=f"files.{kind}") from None
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
         raise BadRecord(path, "must be a list of names; check the repository out again", field=f"files.{kind}")
     return names
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); check the repository out again") from None

@@ -51,8 +51,8 @@ def rows_of_checkout(folder: Path) -> bytes:
 def _row(folder: Path, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": name,
-        "buggy": _text(folder / "python_programs" / f"{name}.py"),
-        "correct": _text(folder / "correct_python_programs" / f"{name}.py"),
+        "buggy": checkout_text(folder / "python_programs" / f"{name}.py", "QuixBugs"),
+        "correct": checkout_text(folder / "correct_python_programs" / f"{name}.py", "QuixBugs"),
     }
     cases = folder / "json_testcases" / f"{name}.json"
     if cases.is_file():
@@ -60,16 +60,16 @@ def _row(folder: Path, name: str) -> dict[str, Any]:
         slow, skipped = SLOW.get(name, ()), SKIPPED.get(name, ())
         row |= {"tests": _cases(cases), "test_kind": "json", "compare": compare}
         return row | {"slow_tests": slow, "upstream_skipped": skipped}
-    module = _text(folder / "python_testcases" / f"test_{name}.py")
+    module = checkout_text(folder / "python_testcases" / f"test_{name}.py", "QuixBugs")
     row |= {"tests": None, "test_kind": "pytest", "pytest_source": module}
     if "from node import" in module:
-        row["node_source"] = _text(folder / "python_testcases" / "node.py")
+        row["node_source"] = checkout_text(folder / "python_testcases" / "node.py", "QuixBugs")
     return row
 
 
 def _cases(path: Path) -> list[Any]:
     cases = []
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(checkout_text(path, "QuixBugs").splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -82,11 +82,20 @@ def _cases(path: Path) -> list[Any]:
     return cases
 
 
-def _text(path: Path) -> str:
+def checkout_text(path: Path, checkout: str) -> str:
+    """The text of a file that a checkout holds.
+
+    Args:
+        path: of the file.
+        checkout: what is to be checked out again where it cannot be read.
+
+    Raises:
+        UserError: it cannot be read.
+    """
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); check QuixBugs out again") from None
+        raise UserError(f"{path}: cannot be read ({error}); check {checkout} out again") from None
 
 
 # -------------------------------- The problems of QuixBugs that CORAL-X trains on, selects on, and leaves out.
@@ -163,20 +172,13 @@ def rows_of_cweval(folder: Path) -> bytes:
     programs = sorted((folder / _FOLDER).glob("*_task.py"))
     if not programs:
         raise UserError(f"{folder / _FOLDER}: holds no tasks; check CWEval out again")
-    return "".join(json.dumps(_row_of_cweval_files(path)) + "\n" for path in programs).encode()
+    return "".join(json.dumps(_task_row(path)) + "\n" for path in programs).encode()
 
 
-def _row_of_cweval_files(program: Path) -> dict[str, str]:
+def _task_row(program: Path) -> dict[str, str]:
     name = program.stem.removesuffix("_task")
     return {
         "name": name,
-        "task": _text_of_cweval_files(program),
-        "test": _text_of_cweval_files(program.with_name(f"{name}_test.py")),
+        "task": checkout_text(program, "CWEval"),
+        "test": checkout_text(program.with_name(f"{name}_test.py"), "CWEval"),
     }
-
-
-def _text_of_cweval_files(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); check CWEval out again") from None

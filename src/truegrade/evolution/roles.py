@@ -228,7 +228,7 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def _marks(problems: tuple[Problem, ...]) -> frozenset[str]:
-    """Names and programs."""
+    """Names and programs, none of which another role may have."""
     repairs = [repair_of(problem) for problem in problems]
     return frozenset(mark for repair in repairs for mark in (repair.name, *repair.programs))
 
@@ -293,7 +293,7 @@ def micro_roles(seed: int, sizes: MicroSizes | None = None) -> Roles:
     ):
         drawn[role] = tuple(_draw(role, splits, size, seed, frozenset(taken)))
         for problem in drawn[role]:
-            taken |= _marks_of_micro_roles(problem)
+            taken |= _marks((problem,))
     note = f"drawn from seed {seed}; no two roles share a name, a correct program or a buggy one"
     return Roles(benchmark=BENCHMARK, notes=(note,), **drawn)
 
@@ -304,7 +304,7 @@ def _draw(role: str, splits: tuple[str, ...], size: int, seed: int, taken: froze
     streams = [_stream(role, split, seed, enough) for split in splits]
     for number in range(size):
         stream = streams[number % len(streams)]
-        found = next(problem for problem in stream if not _marks_of_micro_roles(problem) & taken)
+        found = next(problem for problem in stream if not _marks((problem,)) & taken)
         yield msgspec.structs.replace(found, id=f"{BENCHMARK}/{role}/{number}")
 
 
@@ -319,9 +319,3 @@ def _stream(role: str, split: str, seed: int, enough: int) -> Iterator[Problem]:
         args = {"split": split, "seed": str(begin), "size": str(enough)}
         yield from load_benchmark(BENCHMARK, args=args).problems[given:]
         given, enough = enough, 2 * enough
-
-
-def _marks_of_micro_roles(problem: Problem) -> set[str]:
-    """What no other role may have: the name and both programs."""
-    repair = repair_of(problem)
-    return {repair.name, *repair.programs}

@@ -365,12 +365,12 @@ def number_charts(generations: Generations) -> list[tuple[str, Chart]]:
         columns = {number: [read(genome) for genome in genomes] for number, genomes in generations.items()}
         every = list(chain.from_iterable(columns.values()))
         if min(every) < max(every):
-            axis = _axis_of_genes_html(every, log=log and min(every) > 0)
+            axis = _gene_axis(every, log=log and min(every) > 0)
             drawn.append((gene, strips(columns, axis, f"{gene} by generation", "generation")))
     return drawn
 
 
-def _axis_of_genes_html(values: Sequence[float], *, log: bool) -> Axis:
+def _gene_axis(values: Sequence[float], *, log: bool) -> Axis:
     if len(set(values)) <= FEW:
         return value_axis(values, log=log)
     return number_axis(min(values), max(values), log=log)

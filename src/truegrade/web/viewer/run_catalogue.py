@@ -281,7 +281,7 @@ def read_numbers(folder: Folder) -> Numbers | None:
 def read_line(folder: Folder, counts: Counts, *, running: bool) -> RunLine:
     """Read a run's line; one that cannot be read says why."""
     try:
-        return _line_of_lines(folder, counts, read_manifest(folder.path / "manifest.json"), running)
+        return _counted_line(folder, counts, read_manifest(folder.path / "manifest.json"), running)
     except (UserError, OSError) as error:
         changed = iso(folder.newest_ns(".json", ".jsonl"))
         return RunLine(id=folder.id, state="unreadable", created=changed, changed=changed, problem=str(error))
@@ -307,7 +307,7 @@ def iso(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="seconds") if time_ns else ""
 
 
-def _line_of_lines(folder: Folder, counts: Counts, manifest: Manifest, running: bool) -> RunLine:
+def _counted_line(folder: Folder, counts: Counts, manifest: Manifest, running: bool) -> RunLine:
     numbers = read_numbers(folder)
     generation = manifest.generation
     # A file's own problems are what an import was to answer.
