@@ -1,4 +1,7 @@
-"""One sample of an agent: it asks the model, remembers every step, and adds up what they took."""
+"""What an agent works with: the steps of one sample, the test executor, self-made and official tests.
+
+One sample of an agent: it asks the model, remembers every step, and adds up what they took.
+"""
 
 from __future__ import annotations
 

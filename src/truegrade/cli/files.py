@@ -1,4 +1,7 @@
-"""The commands that write files for other tools and other people: `export`, `pack`, `lm-eval-tasks`."""
+"""The commands that write files, `export`, `pack` and `report` among them, and the completion of shells.
+
+The commands that write files for other tools and other people: `export`, `pack`, `lm-eval-tasks`.
+"""
 
 from __future__ import annotations
 

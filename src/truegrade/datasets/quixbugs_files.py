@@ -1,4 +1,6 @@
-"""QuixBugs as its authors keep it, in folders, made into the rows of one file.
+"""QuixBugs and CWEval as their authors keep them, made into the rows of one file; QuixBugs' splits.
+
+QuixBugs as its authors keep it, in folders, made into the rows of one file.
 
     python_programs/NAME.py           with a bug of one line
     correct_python_programs/NAME.py   without

@@ -1,4 +1,6 @@
-"""One axis of a search space: a choice among values, or a span of numbers.
+"""Axes of a search space, randomness that any process repeats, and programs as tokens.
+
+One axis of a search space: a choice among values, or a span of numbers.
 
 A position on an axis, a *gene*, is a number: the index of a value, or the number itself.
 """

@@ -1,4 +1,6 @@
-"""Multi-objective order: dominance, fronts, crowding (NSGA-II, Deb et al. 2002, IEEE TEC 6:182).
+"""How genomes are ordered: dominance, hypervolume, survival, and the archive of a search.
+
+Multi-objective order: dominance, fronts, crowding (NSGA-II, Deb et al. 2002, IEEE TEC 6:182).
 
 Everything is to be maximised. A violation is how far a point is from being allowed, 0 where it is. Deb's rule for
 constraints (section VI there): allowed beats not allowed, of two that are not the lesser violation wins, and only

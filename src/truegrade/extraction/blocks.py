@@ -1,4 +1,7 @@
-"""``[ANSWER] ... [/ANSWER]`` blocks of a reply."""
+"""What stands between two marks of a reply: ``[ANSWER]``, MBPP's, those of one-line patterns, quoted ones.
+
+``[ANSWER] ... [/ANSWER]`` blocks of a reply.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a failed request means: whether to ask again, to change the request, or to stop the run."""
+"""What clients of services share: failures, replies, the log of requests, and how many are under way.
+
+What a failed request means: whether to ask again, to change the request, or to stop the run.
+"""
 
 from __future__ import annotations
 

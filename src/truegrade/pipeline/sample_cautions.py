@@ -1,4 +1,7 @@
-"""Warnings from the samples of a run: equal ones, single ones, and replies whose form does not fit."""
+"""The warnings of a run: from its samples, and from its manifest, counts and problems.
+
+Warnings from the samples of a run: equal ones, single ones, and replies whose form does not fit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The tables of a suite as data: results by profile, the runs behind them, what they took, what must be known."""
+"""The tables of suites and of comparisons as data, for papers and spreadsheets.
+
+The tables of a suite as data: results by profile, the runs behind them, what they took, what must be known.
+"""
 
 from __future__ import annotations
 

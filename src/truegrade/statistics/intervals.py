@@ -1,4 +1,6 @@
-"""Intervals for a share: Wilson's score interval at the cluster-robust effective sample size.
+"""Intervals for a share, and the beta, normal and t distributions that they are read off.
+
+Intervals for a share: Wilson's score interval at the cluster-robust effective sample size.
 
 Samples of one problem, and problems that share a question, succeed and fail together; an interval that takes them
 for independent is too narrow (Miller 2024, arXiv 2411.00640). Here

@@ -1,4 +1,7 @@
-"""The mean of scores that are no shares: they may lie outside [0, 1], so intervals of shares do not apply."""
+"""Means of scores that are no shares, and shares of many problems with few draws each.
+
+The mean of scores that are no shares: they may lie outside [0, 1], so intervals of shares do not apply.
+"""
 
 from __future__ import annotations
 

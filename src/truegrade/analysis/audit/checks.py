@@ -1,4 +1,7 @@
-"""Checks of the samples: truncation, number per problem, duplicates, exchangeability."""
+"""The checks of an audit: samples, recorded verdicts, the protocol, and two files of one pipeline.
+
+Checks of the samples: truncation, number per problem, duplicates, exchangeability.
+"""
 
 from __future__ import annotations
 

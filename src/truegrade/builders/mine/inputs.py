@@ -1,4 +1,6 @@
-"""Which arguments a function is called with: those that make it go ways that others do not.
+"""Functions of a repository, the calls that stand in it, and the arguments that they are called with.
+
+Which arguments a function is called with: those that make it go ways that others do not.
 
 Candidates are the calls that stand in its repository and drawn ones. All are watched in the jail; those that go a
 way not gone before are varied, and of all that were answered the ones are chosen that together go the most ways.

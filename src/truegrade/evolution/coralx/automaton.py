@@ -1,4 +1,6 @@
-"""The cellular automaton: 8 x 8 cells on a torus. Source: ``core/domain/ca.py``, ``core/domain/experiment.py``.
+"""CORAL-X's automata: the automaton, its features, the adapter that they pick, and its children.
+
+The cellular automaton: 8 x 8 cells on a torus. Source: ``core/domain/ca.py``, ``core/domain/experiment.py``.
 
 The window is 3 x 3, and the count of live cells in it includes the centre (the source's comment denies that). A
 rule's bit ``8 * centre + min(count, 7)`` is the new cell. First rules have 8 bits, so only births are coded and a

@@ -1,4 +1,6 @@
-"""Thresholds that CORAL-X's configurations give. Sources: ``config/codellama_modal.yaml``, ``archive`` = the
+"""CORAL-X's rules beside the automaton: thresholds, the gate for breeding, and when it gives up.
+
+Thresholds that CORAL-X's configurations give. Sources: ``config/codellama_modal.yaml``, ``archive`` = the
 deleted ``config/main.yaml`` (``1b8597a^``), ``spec`` = the architecture document's targets.
 """
 

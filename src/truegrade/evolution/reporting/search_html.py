@@ -1,4 +1,7 @@
-"""Where a genome came from: its ancestors, and what each changed."""
+"""What the report of an evolution shows of the search: ancestors, the front, and the genes.
+
+Where a genome came from: its ancestors, and what each changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``coralx``: CORAL-X's search. Automata, genes by hash, the rising gate, NSGA-II selection.
+"""The searchers that breed genomes: ``coralx`` and ``nsga2``.
+
+``coralx``: CORAL-X's search. Automata, genes by hash, the rising gate, NSGA-II selection.
 
 Source: ``core/application/evolution_orchestrator.py`` and ``core/services/`` of ``skishore23/coralx@fd75b33``.
 """

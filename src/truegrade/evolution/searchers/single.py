@@ -1,4 +1,7 @@
-"""``random``: random genomes without repetition; the baseline of every strategy."""
+"""The searchers that breed nothing: ``random``, ``recipe`` and ``expert-iteration``.
+
+``random``: random genomes without repetition; the baseline of every strategy.
+"""
 
 from __future__ import annotations
 

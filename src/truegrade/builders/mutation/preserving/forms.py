@@ -1,4 +1,7 @@
-"""``x += y`` written out."""
+"""Rewritings that keep a meaning: assignments, code that changes nothing, conditions, loops.
+
+``x += y`` written out.
+"""
 
 from __future__ import annotations
 
