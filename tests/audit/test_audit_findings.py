@@ -5,17 +5,16 @@ import math
 import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
-from truegrade.analysis.audit import CODES, Severity, audit
+from truegrade.analysis.audit import CODES, Evidence, Severity, audit_file
 from truegrade.analysis.audit.checks import hypergeometric_tail, label_in
 from truegrade.errors import BadRecord, UnknownName
-from truegrade.profiles import open_profile
 from truegrade.report.progress_lines import Silent
 
 TASKS = 12
 
 
 def examine(path, *, tasks=TASKS, **options):
-    return audit(path, toy(tasks), open_profile("strict"), progress=Silent(), workers=2, **options)
+    return audit_file(Evidence(path=path, progress=Silent(), workers=2, **options), toy(tasks))
 
 
 def found(result):
@@ -271,6 +270,6 @@ def test_published_verdicts_of_cruxeval_hold(data_dir):
 
     path = data_dir / "cruxeval_codellama7b" / "output_scored.json"
     benchmark = load_benchmark("cruxeval-output", data_dir)
-    result = audit(path, benchmark, open_profile("cruxeval"), progress=Silent(), workers=2)
+    result = audit_file(Evidence(path=path, profile="cruxeval", progress=Silent(), workers=2), benchmark)
     assert result.samples == 8000
     assert not [item for item in result.findings if item.code.startswith("flag-")]

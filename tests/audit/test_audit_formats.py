@@ -6,9 +6,8 @@ import zipfile
 import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
-from truegrade.analysis.audit import audit
+from truegrade.analysis.audit import Evidence, audit_file
 from truegrade.benchmarks import load_benchmark
-from truegrade.profiles import open_profile
 from truegrade.report.progress_lines import Silent
 from truegrade.store.importers import IMPORTERS, find_format
 from truegrade.store.importers.reading import SourceFile
@@ -108,7 +107,7 @@ FILES = {
 def contradicted(path, benchmark, name):
     with SourceFile(path) as source:
         assert find_format(source, None).name == name.partition(",")[0]
-    found = audit(path, benchmark, open_profile("strict"), progress=Silent(), workers=2)
+    found = audit_file(Evidence(path=path, progress=Silent(), workers=2), benchmark)
     return {item.code: item.rows for item in found.findings if item.code.startswith("flag-")}
 
 

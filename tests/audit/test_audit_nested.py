@@ -6,19 +6,18 @@ import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
 from support.importing import streamed
-from truegrade.analysis.audit import audit
-from truegrade.analysis.audit.flags import read_flags, speaks_of
+from truegrade.analysis.audit import Evidence, audit_file
+from truegrade.analysis.audit.rows_beside_benchmark import read_flags, speaks_of
 from truegrade.analysis.audit.survey import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord
-from truegrade.profiles import open_profile
 from truegrade.report.progress_lines import Silent
 
 TASKS = 3
 
 
 def findings(path):
-    audited = audit(path, toy(TASKS), open_profile("strict"), progress=Silent(), allow_unsafe=True)
+    audited = audit_file(Evidence(path=path, progress=Silent(), allow_unsafe=True), toy(TASKS))
     return {item.code: item.rows for item in audited.findings if item.code != "model-unrecorded"}
 
 
@@ -127,7 +126,7 @@ def test_results_of_a_code_reasoning_run_are_audited(tmp_path):
     ]
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"model": "m", "results": records}))
-    audited = audit(path, benchmark, open_profile("strict"), progress=Silent(), allow_unsafe=True)
+    audited = audit_file(Evidence(path=path, progress=Silent(), allow_unsafe=True), benchmark)
     assert {item.code: item.rows for item in audited.findings} == {
         "flag-pass-contradicted": ["r/case0#1"],
         "flag-fail-contradicted": ["r/case0#2"],

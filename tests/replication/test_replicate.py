@@ -8,14 +8,18 @@ import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
-from truegrade.analysis.claim_check import CheckAnswer, answer_of
-from truegrade.analysis.replication import ReplicationOutcome, replicate
-from truegrade.analysis.replication_question import OF_N, estimate_of
+from truegrade.analysis.published_number import OF_N, PublishedNumber, estimate_of
+from truegrade.analysis.replication import CheckAnswer, ReplicationOutcome, answer_of
+from truegrade.analysis.replication import replicate as hold
 from truegrade.analysis.standings import tallies_of
 from truegrade.cli.replication import replicate as command
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.records import Reason
+
+
+def replicate(run, text, profile=None, **known):
+    return hold(run, PublishedNumber(text=text, **known), profile=profile)
 
 
 def table(right, tasks, samples=1):

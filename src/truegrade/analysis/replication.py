@@ -1,6 +1,7 @@
 """Comparison of a published number with a stored run: a verdict per profile, and possible explanations.
 
-Pure reading of stored files; nothing is graded here. The statistics are in `truegrade.statistics.claims`.
+`truegrade replicate` and `truegrade check` answer by it. It reads stored files and grades nothing. The statistics
+are in `truegrade.statistics.claims`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from enum import StrEnum
 import msgspec
 
 from truegrade.analysis.audit.findings import Audit, Severity
-from truegrade.analysis.own_number import OwnNumber, own_number
-from truegrade.analysis.replication_causes import Explanation, explain
-from truegrade.analysis.replication_question import (
+from truegrade.analysis.published_number import (
     MEANS,
+    Agreement,
+    OwnNumber,
+    PublishedNumber,
     Question,
     estimate_of,
-    refuse_wrong_numbers,
+    own_count,
+    own_number,
     resolve,
 )
+from truegrade.analysis.replication_causes import Explanation, explain
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
 from truegrade.pipeline.cautions import Caution
@@ -27,6 +31,7 @@ from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.records import Estimate
 from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import (
+    Claim,
     Fit,
     effective_draws,
     independent_p,
@@ -112,37 +117,19 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
         return self.result.outcome is ReplicationOutcome.REPRODUCED and not self.condemned
 
 
-def replicate(
-    run: Run,
-    claim: str,
-    *,
-    metric: str = "pass@1",
-    tasks: int | None = None,
-    samples: int | None = None,
-    profile: str | None = None,
-    tolerance_points: float = 0.0,
-) -> Replication:
+def replicate(run: Run, published: PublishedNumber, *, profile: str | None = None) -> Replication:
     """Hold a claim against a graded run.
 
     Args:
         run: graded.
-        claim: in percent as printed; its digits count.
-        metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
-        tasks: how many problems, or draws over this run's problems, the claim is a share of; None if nobody says.
-        samples: samples per problem behind the claim; None if nobody says.
+        published: the claim.
         profile: the rules in question, by name or id; None for the first that the run was graded under.
-        tolerance_points: percentage points by which the claim may miss the interval.
 
     Raises:
-        UserError: the claim is no percentage, the run was not graded, or a name or number is at fault.
+        UserError: the run was not graded, or no such profile.
     """
     summary = read_summary(run)
-    refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
-    claimed, tolerance = parse_claim(claim), tolerance_points / 100
-    asked = {
-        item.profile: resolve(run, summary, item, claimed, metric, tasks, samples, tolerance)
-        for item in summary.profiles
-    }
+    asked = {item.profile: resolve(run, summary, item, published) for item in summary.profiles}
     wanted = run.profile_id(profile) if profile is not None else summary.profiles[0].profile
     if wanted not in asked:
         raise UserError(f"{run.given}: its summary lacks {wanted}; grade it again under that profile")
@@ -153,14 +140,14 @@ def replicate(
         run=str(run.given),
         benchmark=summary.benchmark,
         model=summary.model,
-        claim=claimed.text,
-        claim_low=claimed.low,
-        claim_high=claimed.high,
-        metric=metric,
+        claim=question.claim.text,
+        claim_low=question.claim.low,
+        claim_high=question.claim.high,
+        metric=question.metric,
         tasks=summary.tasks,
         samples=summary.samples_per_task,
         claimed_samples=question.samples,
-        tolerance=tolerance,
+        tolerance=question.tolerance,
         fits=list(question.fits),
         result=result,
         others=list(results.values()),
@@ -273,3 +260,114 @@ def _other_profiles(others: Sequence[ProfileResult]) -> list[Explanation]:
         for other in others
         if other.outcome is ReplicationOutcome.REPRODUCED and other.own is not None
     ]
+
+
+# ------------------------------------------------------- a claim about a file: `truegrade check`
+
+
+class CheckAnswer(StrEnum):
+    """What became of a claim about a file."""
+
+    CONFIRMED = "confirmed"
+    """The file's own number prints as the claim, rounded or truncated, and no finding of the audit is an error."""
+    DIFFERS = "differs from this file"
+    """The file's own number does not print as the claim."""
+    SHOULD_NOT_COUNT = "number confirmed, but it should not count"
+    """The file's own number prints as the claim, and the audit found rows or a protocol that must not count."""
+    CANNOT_BE_CHECKED = "cannot be checked"
+    """Claim and file do not measure the same thing."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim about a file, checked."""
+
+    answer: CheckAnswer
+    why: list[str]
+    """Sentences about the number; what should not count stands in the audit."""
+    replication: Replication
+    audit: Audit
+
+    @property
+    def headline(self) -> str:
+        """The answer, and how far claim and file are apart: ``differs from this file by 8 of 164 draws``."""
+        own = self.replication.result.own
+        if self.answer is CheckAnswer.CONFIRMED and own is not None and own.agreement is Agreement.TRUNCATED:
+            return f"{self.answer.value}, {own.agreement.value}"
+        if self.answer is not CheckAnswer.DIFFERS or own is None:
+            return self.answer.value
+        return (
+            f"{self.answer.value} by {own.apart}"
+            if own.apart
+            else f"{self.answer.value}, as does every count out of {own.total}"
+        )
+
+
+def answer(found: Replication, published: PublishedNumber, audit: Audit) -> Check:
+    """What a claim held against a run of the file itself comes to, with the audit of the file."""
+    return Check(
+        answer=answer_of(found),
+        why=[*_why(found), *own_flags(parse_claim(published.text), audit)],
+        replication=found,
+        audit=audit,
+    )
+
+
+def own_flags(claim: Claim, audit: Audit) -> list[str]:
+    """That a claim is what the file says of itself, with what speaks against that; nothing if it is not."""
+    equal: dict[tuple[int, int, Agreement], list[str]] = {}
+    for name, count in audit.recorded.items():
+        for total, unit in {audit.samples: "draws", audit.tasks: "problems"}.items():
+            own = own_count(claim, count, total, unit) if 0 < count <= total else None
+            if own is not None and own.agrees:
+                equal.setdefault((count, total, own.agreement), []).append(name)
+    return [_equals(count, total, agreement, names, audit) for (count, total, agreement), names in equal.items()]
+
+
+_AGAINST = {
+    "flag-without-program": "{} of these have no program",
+    "flag-pass-contradicted": "{} in all fail on regrading",
+    "flag-accepted-wrong": "{} of these fail on regrading",
+    "flag-of-another-text": "{} of all verdicts belong to another program",
+}
+"""Code of a finding about flags -> what it takes from a number that is read off them."""
+
+
+def _equals(count: int, total: int, agreement: Agreement, names: Sequence[str], audit: Audit) -> str:
+    against = [
+        _AGAINST[item.code].format(item.count)
+        for item in audit.findings
+        if item.code in _AGAINST and not set(item.flags).isdisjoint(names)
+    ]
+    truncated = f", {agreement.value}" if agreement is Agreement.TRUNCATED else ""
+    said = f"the claim equals the flags of the file: {count} of {total} by {', '.join(names)}{truncated}"
+    return f"{said}; {', '.join(against)}" if against else said
+
+
+def _obstacles(found: Replication) -> list[str]:
+    """Why claim and file do not measure the same thing.
+
+    An independent draw may have had any number of samples per problem; the file itself has those that it has.
+    """
+    width, claimed = found.samples, found.claimed_samples
+    if found.result.obstacles or claimed in (None, width):
+        return found.result.obstacles
+    return [f"the claim is about {claimed} samples per problem, this file holds {width}"]
+
+
+def _why(found: Replication) -> list[str]:
+    """The file's own number; where it is not the claim, also what stands in the way or another draw could give."""
+    own = found.result.own
+    measured = [own.sentence] if own is not None else []
+    if not (obstacles := _obstacles(found)) and own is not None and own.agrees:
+        return measured
+    return list(dict.fromkeys([*obstacles, *measured, *found.result.why]))
+
+
+def answer_of(found: Replication) -> CheckAnswer:
+    """What a claim held against a run of the file itself comes to."""
+    own = found.result.own
+    if own is None or _obstacles(found):
+        return CheckAnswer.CANNOT_BE_CHECKED
+    if not own.agrees:
+        return CheckAnswer.DIFFERS
+    return CheckAnswer.SHOULD_NOT_COUNT if found.condemned else CheckAnswer.CONFIRMED

@@ -11,12 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from truegrade.agents import Agent
-from truegrade.analysis import claim_check
+from truegrade.analysis.audit import Evidence, audit, require_file
+from truegrade.analysis.published_number import PublishedNumber
+from truegrade.analysis.replication import AUDIT, Check, answer, replicate
 from truegrade.api.stored import as_path, compare, export, load, report, report_files
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
+from truegrade.files.json_text import encode
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
 from truegrade.pipeline.grade import open_grader
@@ -42,7 +47,7 @@ from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress_lines import Silent, download_progress
-from truegrade.statistics.windows import check_cutoff
+from truegrade.statistics.windows import check_cutoff, described
 from truegrade.store import Run
 from truegrade.store.importers import Importer, find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
@@ -330,11 +335,11 @@ def check(
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
     notice: Notice = ignore,
-) -> claim_check.Check:
+) -> Check:
     """Grade a file, hold a published number against its own and audit it: one answer, such as "confirmed".
 
     The claim is about this file: it is confirmed if the file's own count prints so, rounded or truncated. Whether
-    an independent draw could give it stands in `truegrade.analysis.claim_check.Check.replication`.
+    an independent draw could give it stands in `truegrade.analysis.replication.Check.replication`.
 
     Args:
         claim: the number in percent as printed, such as ``"67.7"``; its digits count.
@@ -358,13 +363,47 @@ def check(
         UserError: a name, number or file is at fault.
         SandboxError: this machine cannot run programs.
     """
-    return claim_check.check(
-        claim, Path(path), grade=grade, report=report, benchmark=benchmark, profile=profile, metric=metric,
-        tasks=tasks, samples=samples, tolerance_points=tolerance_points, data=as_path(data), task_args=task_args,
+    published = PublishedNumber(
+        text=claim, metric=metric, tasks=tasks, samples=samples, tolerance_points=tolerance_points
+    )
+    evidence = Evidence(
+        path=Path(path), benchmark=benchmark, profile=profile, data=as_path(data), task_args=task_args or {},
         file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,
-        out=as_path(out), workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe),
-        progress=progress or Silent(), notice=notice,
+        workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(), notice=notice,
     )  # fmt: skip
+    for earlier in evidence.previous:
+        require_file(earlier)
+    with completion_file(evidence.path, notice) as file:
+        name = _named_by_its_rows(file, file_format, benchmark, claim)
+        window, args = apart(name, evidence.task_args)
+        if window:
+            notice(f"the claim is held against {described(window)} alone; the audit looks at the whole file")
+        run_ = grade(
+            file, benchmark=name, profiles=(profile,), data=data, task_args=task_args, file_format=file_format,
+            out=out, workers=workers, allow_unsafe=allow_unsafe, progress=progress, notice=notice,
+        )  # fmt: skip
+        about_rows = msgspec.structs.replace(evidence, path=file, benchmark=name, task_args=args)
+        audited = msgspec.structs.replace(audit(about_rows, run_), file=str(path))
+    run_.write(AUDIT, encode(audited, indent=2) + b"\n")
+    report(run_)
+    return answer(replicate(run_, published, profile=profile), published, audited)
+
+
+def _named_by_its_rows(path: Path, file_format: str | None, benchmark: str | None, claim: str) -> str:
+    """The benchmark that a file answers; refuses what cannot be audited as a file."""
+    if is_pack(path) or (path / "manifest.json").is_file():
+        raise UserError(
+            f"{path}: is no file of completions; to compare a run with a claim use: truegrade replicate {path}"
+            f" --claim {claim}"
+        )
+    with opened_source(path) as source:
+        importer = find_format(source, file_format)
+        if importer.positional:
+            raise UserError(
+                f"{path}: its rows name no problems, so it cannot be audited; without an audit: truegrade grade"
+                f" {path} --benchmark NAME, then truegrade replicate RUN --claim {claim}"
+            )
+        return benchmark or benchmark_of(source, importer)
 
 
 def _adapter(given: str | Path) -> Path:

