@@ -103,6 +103,9 @@ def test_grading_a_pack_makes_a_run_of_its_own_and_goes_on_with_it(packed, cli):
     again = api.grade(packed, profiles=["bigcode"])
     assert again.path == first.path and len(again.profiles) == 4
     assert packed.read_bytes() == before
+    zipped = packed.rename("good.zip")  # a pack by what it holds, whatever its name
+    assert cli("grade", str(zipped), "--as", "bigcode", "--out", "zipped")[0] == 0
+    packed = zipped.rename("good.truegrade")
     other = api.grade(packed, out="elsewhere")
     assert other.path == Path("elsewhere") and other.summary["profiles"][0]["estimates"][0]["value"] == 1.0
     refused = cli("grade", str(packed), "--out", "runs/bad")

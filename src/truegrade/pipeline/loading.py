@@ -25,6 +25,7 @@ from truegrade.store.importers import SourceFile, find_format, inspect_log
 from truegrade.store.importers.reading import ZIP_MAGIC
 from truegrade.store.importers.zipped import opened_zip
 from truegrade.store.journal import Notice
+from truegrade.store.packing import is_pack
 
 Shown = Callable[[str], AbstractContextManager[Callable[[int, int | None], None]]]
 """Shows the download of the file of that name: `truegrade.report.progress_lines.download_progress`."""
@@ -258,9 +259,9 @@ _SHOWN = 5
 def completion_files(path: Path, notice: Notice) -> Iterator[list[Path]]:
     """What is to be graded of a source: files of completions and folders of runs, in the order of their names.
 
-    A run's folder and a file stand for themselves. A folder or ``.zip`` of other files stands for those that an
-    importer recognises, wherever they lie in it, and for each set of programs in evalplus' layout, one file a
-    sample.
+    A run's folder, a pack and a file stand for themselves. A folder or ``.zip`` of other files stands for those
+    that an importer recognises, wherever they lie in it, and for each set of programs in evalplus' layout, one
+    file a sample.
 
     Args:
         path: what the user names.
@@ -297,7 +298,9 @@ def completion_file(path: Path, notice: Notice) -> Iterator[Path]:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it is a zip, and not one that Inspect wrote as a log."""
+    """Whether it is a zip, and neither a pack nor one that Inspect wrote as a log."""
+    if is_pack(path):
+        return False
     with SourceFile(path, hashed=False) as source:
         return source.head.startswith(ZIP_MAGIC) and not inspect_log.sniff(source)
 
