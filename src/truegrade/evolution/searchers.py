@@ -1,37 +1,60 @@
-"""The searchers that breed genomes: ``coralx`` and ``nsga2``.
-
-``coralx``: CORAL-X's search. Automata, genes by hash, the rising gate, NSGA-II selection.
-
-Source: ``core/application/evolution_orchestrator.py`` and ``core/services/`` of ``skishore23/coralx@fd75b33``.
-"""
+"""Search strategies by name: the one table of what ``evolve`` can search with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from truegrade.errors import UnknownName
-from truegrade.evolution.coralx import automaton as variation
-from truegrade.evolution.coralx.automaton import genome_of, initial
-from truegrade.evolution.coralx.rules import (
+from truegrade.errors import UnknownName, UserError
+from truegrade.evolution import coralx as variation
+from truegrade.evolution.coralx import (
     THRESHOLDS,
     Schedule,
     admit,
     bars,
     diversity,
     fitness,
+    genome_of,
+    initial,
     missing,
     sigma,
     stops,
 )
-from truegrade.evolution.dimensions import stream
-from truegrade.evolution.direct import Initial, cross, draw, draw_by_automaton, mutate
-from truegrade.evolution.genomes import Evaluated, Genome
-from truegrade.evolution.search_order import order, points, select, shortfall, standings
-from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings, recipe
+from truegrade.evolution.dimensions import Choices, Dimension, stable_hash, stream
+from truegrade.evolution.genomes import Evaluated, Genome, Space
+from truegrade.evolution.search_order import order, point, points, select, shortfall, standings, varying
+from truegrade.evolution.strategies import (
+    TRIES,
+    ExpertIteration,
+    Initial,
+    RandomSearch,
+    Rate,
+    Recipe,
+    Searcher,
+    SearchTask,
+    Strategy,
+    cross,
+    draw,
+    draw_by_automaton,
+    mutate,
+    read_settings,
+    recipe,
+)
+from truegrade.registry import Registry, lacking
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+    from optuna.study import Study
+
+
+# ------------------------------------------------- The searchers that breed genomes: ``coralx`` and ``nsga2``.
+# ``coralx``: CORAL-X's search. Automata, genes by hash, the rising gate, NSGA-II selection.
+#
+# Source: ``core/application/evolution_orchestrator.py`` and ``core/services/`` of ``skishore23/coralx@fd75b33``.
 
 
 class CoralxSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,3 +213,177 @@ def _once(told: Sequence[Evaluated]) -> list[Evaluated]:
         if known is None or shortfall(one) < shortfall(known):
             first[recipe(one.genome)] = one
     return list(first.values())
+
+
+# ----------- ``tpe``: Optuna's tree-structured Parzen estimator, a surrogate that learns where good genes lie.
+# Bergstra et al. 2011 (NeurIPS); several objectives: Ozaki et al. 2022 (JAIR 73:1209).
+#
+# Every generation is asked of a new study, to which everything told is told again, with a sampler seeded for that
+# generation. So what is asked depends on what was told and on nothing a sampler remembers, and a search resumes
+# without Optuna's storage.
+
+
+SEEDS = 2**32
+"""What Optuna's samplers take as seeds."""
+
+
+class TpeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of ``tpe``."""
+
+    startup: Annotated[int, msgspec.Meta(ge=1)] = 10
+    """Genomes drawn at random before the estimator is asked; Optuna's default."""
+
+
+class Tpe(Strategy):
+    """Genes of one genome are estimated each for itself, as Optuna does by default.
+
+    It learns from full evaluations only: a sampler cannot weigh fidelities.
+
+    Raises:
+        UserError: Optuna is not installed.
+    """
+
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
+        try:
+            import optuna  # noqa: F401
+        except ImportError:
+            raise UserError("searcher tpe needs Optuna: pip install 'truegrade[evolve]'") from None
+        self._settings = read_settings("tpe", args, TpeSettings)
+        super().__init__("tpe", task)
+
+    def ask(self, generation: int, size: int) -> Sequence[Genome]:
+        """What the sampler suggests and was not evaluated yet; fewer where it suggests nothing new any more.
+
+        A suggestion that was evaluated already is answered at once, so the sampler moves on.
+        """
+        full = [one for one in self.told if shortfall(one) <= 0.0]
+        objectives = varying(full, self.task.objectives) or self.task.objectives
+        scores = {recipe(one.genome): point(one.scores.objectives, objectives) for one in full}
+        axes = {axis.name: distribution(axis) for axis in self.task.space.dimensions}
+        study = self._study(generation, full, objectives, axes)
+        known = {recipe(one.genome) for one in self.told}
+        space = self.task.space
+        found: list[Genome] = []
+        for _ in range(size + TRIES):
+            if len(found) == size:
+                break
+            trial = study.ask(axes)
+            genome = space.genome({axis.name: trial.params[axis.name] for axis in space.dimensions}, self.name)
+            if recipe(genome) in scores:
+                study.tell(trial, scores[recipe(genome)])
+            if recipe(genome) not in known:
+                known.add(recipe(genome))
+                found.append(genome)
+        return found or self.fresh(generation, size, lambda _, rng: draw(space, rng))
+
+    def _study(
+        self,
+        generation: int,
+        full: Sequence[Evaluated],
+        objectives: Sequence[str],
+        axes: dict[str, BaseDistribution],
+    ) -> Study:
+        """A study that knows the full evaluations; the estimator looks at finished trials only."""
+        from optuna.samplers import TPESampler
+        from optuna.trial import create_trial
+
+        seed = stable_hash(["optuna", self.task.seed, generation]) % SEEDS
+        study = _quiet_study(len(objectives), TPESampler(seed=seed, n_startup_trials=self._settings.startup))
+        for one in full:
+            genes, values = self.task.space.genes(one.genome), list(point(one.scores.objectives, objectives))
+            study.add_trial(create_trial(params=genes, distributions=axes, values=values))
+        return study
+
+
+def distribution(axis: Dimension) -> BaseDistribution:
+    """An axis in Optuna's terms: ordered choices are whole numbers, so that neighbours are known to be alike."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if isinstance(axis, Choices):
+        if axis.ordered:
+            return IntDistribution(0, len(axis.values) - 1)
+        return CategoricalDistribution(tuple(range(len(axis.values))))
+    if axis.whole:
+        return IntDistribution(int(axis.low), int(axis.high), log=axis.log)
+    return FloatDistribution(axis.low, axis.high, log=axis.log)
+
+
+def _quiet_study(directions: int, sampler: BaseSampler) -> Study:
+    """A study in memory, without the line that Optuna logs about each."""
+    import optuna
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        return optuna.create_study(directions=["maximize"] * directions, sampler=sampler)
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
+BUILT_IN: dict[str, Callable[[SearchTask, Mapping[str, Any]], Searcher]] = {
+    "expert-iteration": ExpertIteration,
+    "recipe": Recipe,
+    "nsga2": Nsga2,
+    "coralx": CoralX,
+    "random": RandomSearch,
+    "tpe": Tpe,
+}
+
+
+def _fault(thing: Any) -> str | None:
+    missing = lacking(thing, ("ask", "tell", "fidelity"))
+    if missing is not None:
+        return f"{missing}, which every searcher has: truegrade.evolution.strategies.Searcher"
+    return None if callable(thing) else "is no class: it is called with the task and its arguments"
+
+
+REGISTRY = Registry[Callable[[SearchTask, Mapping[str, Any]], Searcher]](
+    "searcher", BUILT_IN, _fault, named=lambda _: None
+)
+
+
+def check_searcher(given: str) -> None:
+    """See that there is a searcher that the user means: see `truegrade.registry.Registry.find`.
+
+    Raises:
+        UnknownName: there is none of that name.
+        UserError: a file or package is at fault.
+    """
+    REGISTRY.find(given)
+
+
+def open_searcher(
+    name: str,
+    space: Space,
+    seed: int,
+    population: int,
+    objectives: Sequence[str],
+    reference_point: Mapping[str, float],
+    args: Mapping[str, Any],
+) -> Searcher:
+    """A strategy with its arguments.
+
+    Args:
+        name: of the table, of a package, or a file's.
+        space: what may vary.
+        seed: of everything drawn.
+        population: genomes of a generation.
+        objectives: names; more is better.
+        reference_point: by objective, what must be exceeded for hypervolume to count.
+        args: of the strategy.
+
+    Raises:
+        UnknownName: no such strategy or argument.
+        UserError: an argument does not fit, or a package is missing.
+    """
+    strategy = REGISTRY.find(name).value
+    if population < 1 or not objectives or len(set(objectives)) < len(objectives):
+        raise UserError("a search needs a population of at least 1 and objectives, each named once")
+    task = SearchTask(
+        space=space,
+        seed=seed,
+        population=population,
+        objectives=tuple(objectives),
+        reference_point=point(reference_point, objectives),
+    )
+    return strategy(task, args)
