@@ -18,10 +18,10 @@ from truegrade.assay.acceptance import (
     counted_class,
     is_undecided,
     left_out,
+    look_at_channels,
     problem_counts,
     settle,
 )
-from truegrade.assay.channels import look_at_channels
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.assay.targets.calls import NOT_PUT

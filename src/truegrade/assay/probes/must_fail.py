@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.assay.probes.outputs import in_turn
+from truegrade.assay.probes.mutants import in_turn
 from truegrade.assay.records import Impossible, Probe, Witness, make_probe
 from truegrade.builders.mutation.mutants import Text
 from truegrade.builders.mutation.sites import sites

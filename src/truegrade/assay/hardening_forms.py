@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.assay.answers import Arguments
-from truegrade.assay.targets.profile import ENDLESS_CPU_S
-from truegrade.assay.written_calls import read_call, written, written_call
+from truegrade.assay.answers import Arguments, read_call, written, written_call
+from truegrade.assay.targets.opening import ENDLESS_CPU_S
 from truegrade.benchmarks import humanevalplus, load_benchmark, mbppplus
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
 from truegrade.errors import BadRecord, UserError

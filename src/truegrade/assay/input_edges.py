@@ -14,8 +14,8 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from truegrade.assay.generators.domain import Arguments, Domain, Signature, ValueMutator, infer_domain
-from truegrade.assay.written_calls import written_call
+from truegrade.assay.answers import written_call
+from truegrade.assay.input_domain import Arguments, Domain, Signature, ValueMutator, infer_domain
 from truegrade.builders import shapes
 from truegrade.builders.in_order import by_turns
 from truegrade.extraction.parsing import quietly

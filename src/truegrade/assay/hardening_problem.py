@@ -7,10 +7,20 @@ from contextlib import suppress
 
 import msgspec
 
-from truegrade.assay.answers import MOST_LATE, TOO_LARGE, TOO_LONG, Arguments, answers_of
+from truegrade.assay import hardening_forms as forms
+from truegrade.assay.answers import (
+    MOST_LATE,
+    TOO_LARGE,
+    TOO_LONG,
+    Arguments,
+    answers_of,
+    is_plain,
+    read_call,
+    written,
+    written_call,
+)
 from truegrade.assay.building import reference_of
-from truegrade.assay.generators.domain import infer_domain
-from truegrade.assay.hardening import forms
+from truegrade.assay.input_domain import infer_domain
 from truegrade.assay.labelling import OracleLabeller, find_witness
 from truegrade.assay.oracle import CALL_SIZE, ProblemOracle, build_oracle, rule_of
 from truegrade.assay.probes.labelled import ClaimedProbe
@@ -18,8 +28,7 @@ from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
 from truegrade.assay.probes.stubs import examples_of, stubs
 from truegrade.assay.records import Probe
-from truegrade.assay.targets.profile import is_endless
-from truegrade.assay.written_calls import is_plain, read_call, written, written_call
+from truegrade.assay.targets.opening import is_endless
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles import open_profile

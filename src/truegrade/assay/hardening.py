@@ -1,7 +1,4 @@
-"""Hardening a benchmark: problem by problem, within a budget; then the files, and what it came to in lines.
-
-The files are a benchmark of ours, EvalPlus' form, what trainers read, a card, and a manifest.
-"""
+"""More tests for a benchmark, chosen by the wrong programs that they refuse."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ from typing import Any
 import msgspec
 
 from truegrade.api import unsafe_allowed
-from truegrade.assay.hardening.forms import FORMS, AcceptedPrograms
-from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, harden_problem
-from truegrade.assay.oracle_inputs import find_companions
+from truegrade.assay.hardening_forms import FORMS, AcceptedPrograms
+from truegrade.assay.hardening_problem import HardenedProblem, HardeningOptions, harden_problem
+from truegrade.assay.input_domain import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import find_benchmark
@@ -34,6 +31,11 @@ from truegrade.sandbox import Sandbox
 from truegrade.statistics import wilson
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
+
+# ----------------------------------------------------------------------------------------------------------------
+# Hardening a benchmark: problem by problem, within a budget; then the files, and what it came to in lines.
+# The files are a benchmark of ours, EvalPlus' form, what trainers read, a card, and a manifest.
+
 
 MANIFEST, CARD = ".manifest.json", ".card.md"
 """Ends of the files beside the benchmark; they take the place of ``.jsonl``."""
