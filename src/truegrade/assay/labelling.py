@@ -28,7 +28,7 @@ from truegrade.assay.input_domain import Arguments, Domain, ValueMutator
 from truegrade.assay.input_edges import named_calls
 from truegrade.assay.oracle import OracleInput, ProblemOracle, generated_inputs, rule_of, valid_inputs
 from truegrade.assay.records import DOES_NOT_END, Label, Witness
-from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import observe_calls
 from truegrade.grading.executor import Executor
 from truegrade.records import Reason

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.builders.leetcode.submissions import with_imports
+from truegrade.builders.leetcode import with_imports
 from truegrade.datasets.executions import ExecutionRow, RecordedCase, Texts, run_cases
 from truegrade.errors import BadRecord
 from truegrade.extraction.equalities import parse_arguments

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import Observer
 from truegrade.errors import UserError
 from truegrade.evolution.genomes import Scores

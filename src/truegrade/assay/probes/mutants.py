@@ -19,9 +19,9 @@ from typing import Any
 from truegrade.assay.answers import written
 from truegrade.assay.records import Probe, make_probe
 from truegrade.builders.in_order import by_turns
-from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions
 from truegrade.builders.mutation.mutants import (
     Mutant,
+    MutationOptions,
     NotAProgram,
     ProgramChange,
     Text,
@@ -30,7 +30,8 @@ from truegrade.builders.mutation.mutants import (
     parse,
     rewritten,
 )
-from truegrade.builders.mutation.preserving.names import all_names, fresh
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
+from truegrade.builders.mutation.preserving import all_names, fresh
 from truegrade.extraction.definitions import method_owner
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json

@@ -1,11 +1,4 @@
-"""DSL-List: programs drawn from a grammar of list functions, with inputs and what the jail says they return.
-
-The rules are those of akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl: one parameter, depth at most 4,
-lists of 3 to 5 integers from 0 to 5, three inputs a program, outputs not all equal. Beyond them, programs are
-never repeated (`truegrade.datasets.identity`), inputs of a program differ, and a program that gives back every
-input is refused. Each candidate draws from a generator of its own, so neither the number of workers nor the
-speed of the machine changes a byte.
-"""
+"""DSL-List, built anew: programs of a small language of list functions, with inputs and outputs."""
 
 from __future__ import annotations
 
@@ -17,13 +10,31 @@ from itertools import islice
 
 import msgspec
 
-from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, VARIABLES, Type
-from truegrade.builders.dsl_list.terms import Term, TermSampler, Weights, default_weights, expression, source
+from truegrade.builders.list_language import (
+    GRAMMARS,
+    PARAMETER,
+    VARIABLES,
+    Term,
+    TermSampler,
+    Type,
+    Weights,
+    default_weights,
+    expression,
+    source,
+)
 from truegrade.datasets.executions import ExecutionRow, RecordedCase, run_cases
 from truegrade.datasets.identity import identity
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json
+
+# ----------------------------------------------------------------------------------------------------------------
+# DSL-List: programs drawn from a grammar of list functions, with inputs and what the jail says they return.
+# The rules are those of akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl: one parameter, depth at most 4,
+# lists of 3 to 5 integers from 0 to 5, three inputs a program, outputs not all equal. Beyond them, programs are
+# never repeated (`truegrade.datasets.identity`), inputs of a program differ, and a program that gives back every
+# input is refused. Each candidate draws from a generator of its own, so neither the number of workers nor the
+# speed of the machine changes a byte.
 
 # ---------------------- Which programs are not worth asking about: rules on the tree of the Python expression.
 # The rules of akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl/neural_pcfg.py: every parameter is used; no
@@ -117,7 +128,7 @@ class DslListOptions(msgspec.Struct, frozen=True, kw_only=True):
     inputs: int = 3
     """Cases of a program."""
     grammar: str = "published"
-    """A name of `truegrade.builders.dsl_list.operations.GRAMMARS`."""
+    """A name of `truegrade.builders.list_language.GRAMMARS`."""
     returns: Type = Type.LIST
     weights: Weights | None = None
     """None takes the default ones."""

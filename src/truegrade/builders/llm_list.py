@@ -1,11 +1,4 @@
-"""LLM-List: functions that a model thinks of, with inputs it proposes and what the jail says they return.
-
-The way of akshsgaur/code-reasoning-repro@6c43fa8 scripts/make_llm_list.py: headers first, then a program for
-each, then literal inputs, asked for again if they do not fit. The prompts are ours. A row is kept only if every
-call returns the same literal twice, in processes with different hash seeds, and not all calls return the same.
-
-Every outcome goes to a journal as soon as it is known; a build that was stopped goes on from there.
-"""
+"""LLM-List, built anew: functions that a model proposes, validated in the jail."""
 
 from __future__ import annotations
 
@@ -27,6 +20,13 @@ from truegrade.extraction.programs import extract_program
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
 from truegrade.prompts import render
+
+# ----- LLM-List: functions that a model thinks of, with inputs it proposes and what the jail says they return.
+# The way of akshsgaur/code-reasoning-repro@6c43fa8 scripts/make_llm_list.py: headers first, then a program for
+# each, then literal inputs, asked for again if they do not fit. The prompts are ours. A row is kept only if every
+# call returns the same literal twice, in processes with different hash seeds, and not all calls return the same.
+#
+# Every outcome goes to a journal as soon as it is known; a build that was stopped goes on from there.
 
 # -------------------- What a model proposes, read and checked: headers, programs, inputs. Nothing is run here.
 

@@ -1,14 +1,70 @@
-"""Rewritings that keep a meaning: assignments, code that changes nothing, conditions, loops.
-
-``x += y`` written out.
-"""
+"""Rewritings that leave a program's meaning alone: what a model should answer the same."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import symtable
+from collections.abc import Callable, Iterator
 
-from truegrade.builders.mutation.preserving.names import all_names, fresh, is_builtin, names_are_data
+# -------------------------------------------------------------------- Which names a program uses, and as what.
+
+_SEES_NAMES = {"locals", "vars", "globals", "eval", "exec", "dir"}
+
+
+def scopes(code: str) -> Iterator[symtable.SymbolTable]:
+    """The scopes of a program, outermost first."""
+    pending = [symtable.symtable(code, "<program>", "exec")]
+    while pending:
+        scope = pending.pop(0)
+        yield scope
+        pending += scope.get_children()
+
+
+def all_names(tree: ast.AST) -> set[str]:
+    """Every identifier of a program, in whatever role."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        for _, value in ast.iter_fields(node):
+            names.update(item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
+    return names
+
+
+def fresh(base: str, taken: set[str]) -> str:
+    """``base``, or ``base`` with the first number that makes it a new name; it is then taken."""
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}{number}"
+    taken.add(name)
+    return name
+
+
+def names_are_data(tree: ast.AST) -> bool:
+    """Whether the program may look its variables up by name, so that none can be renamed or added."""
+    return any(isinstance(node, ast.Name) and node.id in _SEES_NAMES for node in ast.walk(tree))
+
+
+def is_builtin(tree: ast.AST, name: str) -> bool:
+    """Whether a name is nowhere bound by the program."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=bound, ctx=ast.Store() | ast.Del()) if bound == name:
+                return False
+            case ast.arg(arg=bound) | ast.ExceptHandler(name=bound) | ast.MatchAs(name=bound) if bound == name:
+                return False
+            case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound) if bound == name:
+                return False
+            case ast.AsyncFunctionDef(name=bound) | ast.MatchStar(name=bound) if bound == name:
+                return False
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                if any((alias.asname or alias.name) in {name, "*"} for alias in aliases):
+                    return False
+    return True
+
+
+# ------------------ Rewritings that keep a meaning: assignments, code that changes nothing, conditions, loops.
+# ``x += y`` written out.
 
 _OF_NUMBERS = (ast.Add, ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 """Operators that no built-in container has with a number on the right, so a number stands on the left as well."""
@@ -287,3 +343,98 @@ def _literal_step(node: ast.expr) -> int:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(step))):
             return -step
     return 0
+
+
+# ------------------------------------------------------------------- Other names for variables and parameters.
+
+
+def rename_variables(tree: ast.Module) -> ast.Module:
+    """Call variables and parameters ``v0``, ``v1``, ... in the order in which they appear.
+
+    Kept: names that any scope reads from outside the program's functions, names of functions, classes and modules,
+    what calls pass by keyword, and everything if the program looks variables up by name.
+    """
+    if names_are_data(tree):
+        return tree
+    taken = all_names(tree)
+    renamed = _renamable(tree)
+    new_names: dict[str, str] = {}
+    for name in _appearing(tree):
+        if name in renamed and name not in new_names:
+            new_names[name] = fresh(f"v{len(new_names)}", taken)
+    _Renamer(new_names).visit(tree)
+    return tree
+
+
+def _renamable(tree: ast.Module) -> set[str]:
+    """Names that are a variable of a function wherever they stand."""
+    local: set[str] = set()
+    kept: set[str] = set()
+    for scope in scopes(ast.unparse(tree)):
+        for symbol in scope.get_symbols():
+            name = symbol.get_name()
+            if (
+                scope.get_type() != "function"
+                or symbol.is_global()
+                or _is_defined(symbol)
+                or name.startswith("__")
+            ):
+                kept.add(name)
+            else:
+                local.add(name)
+    keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    kept.update(keyword.arg for keyword in keywords if keyword.arg is not None)
+    if any(keyword.arg is None for keyword in keywords):  # `**` may hold any parameter's name
+        kept.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
+    return local - kept
+
+
+def _is_defined(symbol: symtable.Symbol) -> bool:
+    """Whether a name is that of a nested function, class or module."""
+    return symbol.is_namespace() or symbol.is_imported()
+
+
+def _appearing(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name):
+                yield name
+
+
+class _Renamer(ast.NodeTransformer):
+    """Applies one mapping everywhere; the mapping holds only names that mean a variable wherever they stand."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def _new(self, name: str | None) -> str | None:
+        return name if name is None else self._names.get(name, name)
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Rename what this node calls by name, and all below."""
+        match node:
+            case ast.Name():
+                node.id = self._names.get(node.id, node.id)
+            case ast.arg():
+                node.arg = self._names.get(node.arg, node.arg)
+            case ast.Nonlocal():
+                node.names = [self._names.get(name, name) for name in node.names]
+            case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
+                node.name = self._new(node.name)
+            case ast.MatchMapping():
+                node.rest = self._new(node.rest)
+        return self.generic_visit(node)
+
+
+Rewriting = Callable[[ast.Module], ast.Module]
+"""Rewrites a tree, in place or not, wherever the rule applies and is safe."""
+
+REWRITINGS: dict[str, Rewriting] = {
+    "rename": rename_variables,
+    "dead-code": add_dead_code,
+    "loops": change_loops,
+    "de-morgan": apply_de_morgan,
+    "swap": swap_comparisons,
+    "augmented": expand_augmented,
+}
+"""By name."""
