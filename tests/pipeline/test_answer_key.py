@@ -18,7 +18,7 @@ from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_probl
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.base import Reply
-from truegrade.models.cached import CachedModel
+from truegrade.models.replay import CachedModel
 from truegrade.records import (
     Case,
     CasesTask,

@@ -16,9 +16,8 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.json_text import UNREADABLE
-from truegrade.models.anthropic_errors import read_failure, told_failure
-from truegrade.models.anthropic_reply import read_message, usage_of
-from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
+from truegrade.models.anthropic_reply import read_failure, read_message, told_failure, usage_of
+from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint, require_client
 from truegrade.models.service_batches import ServiceBatches, written

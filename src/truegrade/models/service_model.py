@@ -14,8 +14,7 @@ from random import Random
 from typing import Any, Protocol
 
 from truegrade.errors import ModelError
-from truegrade.models.base import Reply, refuse_in_process_only
-from truegrade.models.batches import BatchService
+from truegrade.models.base import BatchService, Reply, refuse_in_process_only
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
 from truegrade.models.service_errors import (
@@ -164,7 +163,7 @@ class ServiceModel:
         return self._client.reached
 
     def batch_service(self) -> BatchService | None:
-        """Its batch interface; see `truegrade.models.batches.BatchableModel`."""
+        """Its batch interface; see `truegrade.models.base.BatchableModel`."""
         return None if self._batches is None else self._batches(self)
 
     def parameters(self, route: Route) -> Parameters:

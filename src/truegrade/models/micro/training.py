@@ -1,18 +1,25 @@
-"""A Llama with an adapter: the loss of a batch and the gradient of the adapter.
+"""Training LoRA and DoRA adapters of a Llama in numpy: no torch, no graph, each derivative written down once.
 
-The same network as `truegrade.models.micro.llama`, for whole sequences. Those of a batch lie one behind the other,
-so that linear layers see all tokens at once and none is padding. The last block goes on with learned positions.
+    updates     the trained numbers, one flat vector      operations  functions with their derivatives
+    linear      a frozen layer and its update             network     the Llama: loss and gradient of a batch
+    optimiser   AdamW and its learning rate               fitting     epochs over sequences
+
+Arithmetic is float32; with float64 weights everything is float64, which is how derivatives are tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truegrade.models.micro.finetuning.linear import Dropout, Input, Linear, joined
-from truegrade.models.micro.finetuning.operations import (
+from truegrade.models.micro.llama import LlamaShape
+from truegrade.models.micro.trained_layers import (
+    Dropout,
+    FreshAdapter,
+    Input,
+    Linear,
     Spans,
     attended,
     backward_attended,
@@ -20,11 +27,16 @@ from truegrade.models.micro.finetuning.operations import (
     backward_normed,
     cross_entropy,
     gated,
+    joined,
     normed,
     rotated,
+    stream,
 )
-from truegrade.models.micro.finetuning.updates import FreshAdapter
-from truegrade.models.micro.llama import LlamaShape
+
+# ------------------------------- A Llama with an adapter: the loss of a batch and the gradient of the adapter.
+# The same network as `truegrade.models.micro.llama`, for whole sequences. Those of a batch lie one behind the
+# other, so that linear layers see all tokens at once and none is padding. The last block goes on with learned
+# positions.
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -216,3 +228,107 @@ def _scattered(gradient: Array, rows: Array, tokens: int) -> Array:
     full = np.zeros((tokens, gradient.shape[1]), gradient.dtype)
     full[rows] = gradient
     return full
+
+
+# ----------------------------------------------- AdamW on one flat vector, and the learning rate of each step.
+# AdamW: arXiv 1711.05101; constants, clipping at a length of 1 and linear decay are the defaults of
+# huggingface/transformers@v5.0 ``TrainingArguments``; the length of the warm-up is that of
+# skishore23/coralx@fd75b33 ``core/domain/lora_training.py``.
+
+BETAS, EPSILON, WEIGHT_DECAY, LONGEST_GRADIENT = (0.9, 0.999), 1e-8, 0.0, 1.0
+LONGEST_WARM_UP = 20
+"""Steps."""
+
+
+class AdamW:
+    """The optimiser's memory: running means of the gradient and of its square."""
+
+    def __init__(self, size: int) -> None:
+        import numpy as np
+
+        self._mean, self._square = np.zeros(size), np.zeros(size)
+        self._steps = 0
+
+    def step(self, values: Array, gradient: Array, learning_rate: float) -> None:
+        """Change the values in place; a gradient longer than `LONGEST_GRADIENT` is shortened to it."""
+        import numpy as np
+
+        self._steps += 1
+        wide = gradient.astype(np.float64)
+        length = float(np.sqrt(wide @ wide))
+        wide *= min(1.0, LONGEST_GRADIENT / (length + 1e-6))
+        self._mean += (1 - BETAS[0]) * (wide - self._mean)
+        self._square += (1 - BETAS[1]) * (wide * wide - self._square)
+        mean = self._mean / (1 - BETAS[0] ** self._steps)
+        square = self._square / (1 - BETAS[1] ** self._steps)
+        change = mean / (np.sqrt(square) + EPSILON) + WEIGHT_DECAY * values
+        values -= (learning_rate * change).astype(values.dtype)
+
+
+def learning_rate(step: int, steps: int, highest: float) -> float:
+    """Rises linearly over the first min(20, steps / 4) steps, then falls linearly; the step after the last has 0.
+
+    Args:
+        step: from 0.
+        steps: of the whole training.
+        highest: where the rise ends.
+    """
+    rise = min(LONGEST_WARM_UP, steps // 4)
+    if step < rise:
+        return highest * (step + 1) / (rise + 1)
+    return highest * (steps - step) / (steps - rise)
+
+
+# ------------------------------------ Epochs over examples: in which order, with which dropout, at which rate.
+
+
+class Fitting(msgspec.Struct, frozen=True, kw_only=True):
+    """How an adapter is fitted."""
+
+    learning_rate: float
+    """Highest of all steps."""
+    epochs: int
+    batch_size: int
+    """Examples a step."""
+    dropout: float
+    """Share of an update's input."""
+    seed: int
+
+
+def fit(
+    network: Network,
+    adapter: FreshAdapter,
+    examples: Sequence[TrainingExample],
+    fitting: Fitting,
+    on_epoch: Callable[[int, float], None] | None = None,
+) -> tuple[float, ...]:
+    """Train an adapter in place.
+
+    Args:
+        network: the model with that adapter.
+        adapter: as it begins.
+        examples: at least one; each epoch takes them in another order.
+        fitting: the rest.
+        on_epoch: told the number of each epoch that ended, from 0, and its loss.
+
+    Returns:
+        The mean loss per learned token, of each epoch.
+    """
+    order, dropped = stream(fitting.seed, "order"), stream(fitting.seed, "dropout")
+    dropout, optimiser = Dropout(fitting.dropout, dropped), AdamW(adapter.values.size)
+    steps_an_epoch = -(-len(examples) // fitting.batch_size)
+    losses = []
+    for epoch in range(fitting.epochs):
+        shuffled = [examples[place] for place in order.permutation(len(examples))]
+        total = learned = 0.0
+        for number in range(steps_an_epoch):
+            batch = Batch(shuffled[number * fitting.batch_size : (number + 1) * fitting.batch_size])
+            total += network.step(batch, dropout) * len(batch.targets)
+            learned += len(batch.targets)
+            step = epoch * steps_an_epoch + number
+            rate = learning_rate(step, fitting.epochs * steps_an_epoch, fitting.learning_rate)
+            optimiser.step(adapter.values, adapter.gradient, rate)
+        losses.append(total / learned)
+        if on_epoch is not None:
+            on_epoch(epoch, losses[-1])
+    return tuple(losses)
