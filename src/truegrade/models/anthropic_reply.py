@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,7 +13,6 @@ from truegrade.models.service_errors import (
     Body,
     ReplyChoice,
     RequestFailure,
-    connection_failure,
     encodable,
     error_object,
     finish_reason_of,
@@ -23,6 +22,9 @@ from truegrade.models.service_errors import (
     string_field,
 )
 from truegrade.records import Usage
+
+if TYPE_CHECKING:
+    import anthropic
 
 _FINISH = {
     "end_turn": "stop",
@@ -141,12 +143,8 @@ _HOPELESS = (
 """Complaints about a request that hold for all others of the run too, and what to do."""
 
 
-def read_failure(error: Exception) -> RequestFailure:
-    """Classify what the client raised: a status, an error in a stream, a time-out, a broken connection."""
-    import anthropic
-
-    if not isinstance(error, anthropic.APIStatusError):
-        return connection_failure(error, anthropic.APITimeoutError)
+def status_error(error: anthropic.APIStatusError) -> RequestFailure:
+    """Classify an error that has a status, or came in a stream, where the status is 200."""
     if error.status_code == 200:
         return told_failure(error.body)
     return _judged(response_failure(error.response))

@@ -23,12 +23,10 @@ from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
 from truegrade.models.service_batches import ServiceBatches, written
 from truegrade.models.service_errors import (
-    CONNECT_TIMEOUT_S,
     Body,
     FailureKind,
     ReplyChoice,
     RequestFailure,
-    VendorClient,
     connection_failure,
     encodable,
     error_text,
@@ -37,7 +35,7 @@ from truegrade.models.service_errors import (
     response_failure,
     status_failure,
 )
-from truegrade.models.service_model import ServiceModel
+from truegrade.models.service_model import SdkClient, ServiceModel
 from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
 from truegrade.records import Message, Usage
 from truegrade.records.config import RequestPolicy, Sampling
@@ -163,16 +161,6 @@ EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_not_active", "billin
 """Codes on a 429 that no waiting mends (OpenAI's error guide)."""
 
 
-def read_failure(error: Exception) -> RequestFailure:
-    """Classify what the client raised: a status, a time-out, a broken or impossible connection."""
-    import openai
-
-    if isinstance(error, openai.APIStatusError):
-        failure = response_failure(error.response)
-        return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
-    return connection_failure(error, openai.APITimeoutError)
-
-
 def _kind(failure: RequestFailure, codes: Set[str | None]) -> FailureKind:
     said = failure.error.lower()
     if failure.status == 403 and ("flagged" in said or "moderation" in said):
@@ -190,22 +178,8 @@ def _kind(failure: RequestFailure, codes: Set[str | None]) -> FailureKind:
 T = TypeVar("T")
 
 
-class OpenAIClient(VendorClient):
-    """A connection to one service, opened at the first request.
-
-    Args:
-        endpoint: where, and with which key.
-        model: the model's id at the service.
-        timeout_s: wall seconds for one request.
-        extra_body: fields added to every request's body.
-    """
-
-    def __init__(
-        self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
-    ) -> None:
-        super().__init__(endpoint, model)
-        self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
-        self._client: openai.AsyncOpenAI | None = None
+class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
+    """A connection to one service: see `truegrade.models.service_model.SdkClient`."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
@@ -228,17 +202,6 @@ class OpenAIClient(VendorClient):
 
         return await self.call(create)
 
-    async def call(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T | RequestFailure:
-        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
-        import httpx2
-        import openai
-
-        try:
-            outcome: T | RequestFailure = await ask(self._connected())
-        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome = read_failure(error)
-        return self.noted(outcome)
-
     def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What is asked in the terms of the route's endpoint."""
         if route == "text":
@@ -247,28 +210,27 @@ class OpenAIClient(VendorClient):
             asked = {"messages": [{"role": message.role, "content": message.content} for message in messages]}
         return {"model": self._model, **asked, **parameters}
 
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
+    def open(self) -> openai.AsyncOpenAI:
+        """The library's client; the address alone decides whose account is charged."""
+        import openai
 
-    def _connected(self) -> openai.AsyncOpenAI:
-        if self._client is None:
-            import openai
+        client = openai.AsyncOpenAI(base_url=self._endpoint.address, **self.settings(openai))
+        if self._endpoint.provider != "openai":
+            # the client reads these from the environment; they concern nobody but OpenAI
+            client.organization = client.project = None
+        return client
 
-            self._client = openai.AsyncOpenAI(
-                base_url=self._endpoint.address,
-                api_key=self._endpoint.api_key or "none",  # the client insists; keyless services ignore it
-                max_retries=0,
-                timeout=openai.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
-                # a proxy cannot reach this machine's own addresses: its environment variables are not for them
-                http_client=openai.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
-            )
-            if self._endpoint.provider != "openai":
-                # the client reads these from the environment; they concern nobody but OpenAI
-                self._client.organization = self._client.project = None
-        return self._client
+    def read_error(self, error: Exception) -> RequestFailure | None:
+        """A status, a time-out, a broken or impossible connection."""
+        import httpx2
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            failure = response_failure(error.response)
+            return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
+        if isinstance(error, openai.OpenAIError | httpx2.HTTPError | TimeoutError | OSError):
+            return connection_failure(error, openai.APITimeoutError)
+        return None
 
 
 # ----- OpenAI's Batch API: a file of requests is uploaded, a batch is made of it, two files bring the results.
