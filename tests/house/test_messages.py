@@ -21,7 +21,7 @@ ALLOWED = {
     "sandbox/bubblewrap.py": "the command line of bubblewrap",
     "sandbox/scratch.py": "an option of container programs",
     "store/manifest.py": "the command line of git",
-    "store/exporters/bigcode_generations.py": "an option of bigcode's harness",
+    "store/exporters/harness_files.py": "an option of bigcode's harness",
     "report/listings.py": "what `truegrade benchmarks` prints",
     "report/agents.py": "what `truegrade agents` prints",
     "report/sections.py": "a style",

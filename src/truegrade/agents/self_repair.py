@@ -24,7 +24,7 @@ from truegrade.profiles.livecodebench_repair import STYLES, PublishedCrash, repa
 from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
-from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
+from truegrade.store.importers.livecodebench import AnswerRow, read_rows
 from truegrade.store.importers.reading import SourceFile, sha256_of
 
 EXPORTED = "livecodebench_eval_all.json"

@@ -21,8 +21,8 @@ from truegrade.errors import BadRecord
 from truegrade.extraction.contest_samples import shown_samples
 from truegrade.extraction.contests import first_pair, last_pair
 from truegrade.records import ContestTask, Problem
-from truegrade.store.importers.evalscope_rows import EvalScopeRow
-from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
+from truegrade.store.importers.livecodebench import AnswerRow, read_rows
+from truegrade.store.importers.logs import EvalScopeRow
 from truegrade.store.importers.reading import SourceFile, json_lines, typed
 
 NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})

@@ -23,7 +23,7 @@ from truegrade.pipeline.progress import Progress
 from truegrade.profiles.contest_profile import CONTEST_LIMITS
 from truegrade.records import Problem
 from truegrade.sandbox import Sandbox
-from truegrade.store.importers.livecodebench_eval import is_evaluation
+from truegrade.store.importers.livecodebench import is_evaluation
 from truegrade.store.importers.reading import SourceFile
 
 __all__ = ["NAME", "audit_contests", "is_evaluation", "with_contest_findings"]

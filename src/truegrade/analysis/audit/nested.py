@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 
 from truegrade.files.json_text import convert
-from truegrade.store.importers import code_reasoning, inspect_log
-from truegrade.store.importers.evalscope_rows import EvalScopeRow
-from truegrade.store.importers.lm_eval_samples import form_of
-from truegrade.store.importers.outputs import Output
+from truegrade.store.importers.execution_reasoning import answers
+from truegrade.store.importers.logs import EvalScopeRow, Output, samples_of
 from truegrade.store.importers.reading import SourceFile
+from truegrade.store.importers.samples import form_of
 
 NESTING = ("doc_id", "index")
 """Fields that such rows begin with."""
@@ -92,7 +91,7 @@ def _main_value(values: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
 
 def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
     """The samples of a log of Inspect, each with its place in it; the prompt is all that was asked."""
-    for place, sample in inspect_log.samples_of(source):
+    for place, sample in samples_of(source):
         passed, output = sample.passed, sample.output or Output()
         yield (
             place,
@@ -111,6 +110,6 @@ def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def code_reasoning_rows(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The replies of a code-reasoning run, each with the place of its record and the verdict recorded of it."""
-    for answer in code_reasoning.answers(source, known):
+    for answer in answers(source, known):
         fields = {"task_id": answer.problem_id, "response": answer.text, "model": answer.model}
         yield answer.place, {**fields, **dict([answer.verdict] if answer.verdict else [])}

@@ -92,7 +92,7 @@ def write_task(
 
 def _document(problem: Problem, prompt: Prompt, identity: GraderName) -> dict[str, str]:
     """One row. A question stands in ``question``, a text to continue in ``prompt``: our importer of the samples
-    that the harness writes tells the two apart by that (`truegrade.store.importers.lm_eval_samples`).
+    that the harness writes tells the two apart by that (`truegrade.store.importers.samples`).
     """
     roles = [message.role for message in prompt.messages]
     if roles not in (["user"], ["system", "user"]):

@@ -1,13 +1,9 @@
-"""Inspect AI's logs: ``.eval``, a zip of JSON documents, and ``.json``, the same in one.
-
-Members, fields and the values of scores: UKGovernmentBEIS/inspect_ai@0.3.285 ``log/_log.py``,
-``log/_recorders/eval.py``, ``scorer/_metric.py``. A sample without an id is numbered from 1 by Inspect, so a bare
-number is taken for an id only where the question is that problem's.
-"""
+"""Logs of Inspect AI and EvalScope, and what a model said in the shape that both share."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,11 +13,102 @@ from typing import Annotated, Any
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.records import Completion, Form
+from truegrade.records import TOOL_CALLS, Completion, Form, Usage
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
-from truegrade.store.importers.outputs import Output, OutputMessage
-from truegrade.store.importers.reading import ZIP_MAGIC, RowFaults, SourceFile, typed
-from truegrade.store.importers.zipped import Documents, opened_zip
+from truegrade.store.importers.reading import (
+    ZIP_MAGIC,
+    Documents,
+    RowFaults,
+    SourceFile,
+    json_lines,
+    opened_zip,
+    typed,
+)
+
+# ---------------------------------------- What a model said, in the shape that Inspect AI and EvalScope share.
+# UKGovernmentBEIS/inspect_ai@0.3.285 ``model/_model_output.py``, ``_util/content.py``; EvalScope took the shape
+# over (modelscope/evalscope@fde259d2 ``evalscope/api/model/model_output.py``).
+
+CUT: Mapping[str, str] = MappingProxyType({"max_tokens": "length", "model_length": "length"})
+"""What they call a reply that was cut at a token limit, and what services call it."""
+
+
+def finish_reason_of(stop_reason: str | None) -> str | None:
+    """Why a reply ended, in the words of the services."""
+    return None if stop_reason is None else CUT.get(stop_reason, stop_reason)
+
+
+class OutputPart(msgspec.Struct):
+    """A piece of a message: text, thinking, or neither."""
+
+    text: str | None = ""
+    reasoning: str | None = ""
+
+
+class OutputMessage(msgspec.Struct):
+    """One turn."""
+
+    content: str | list[OutputPart] | None = None
+    role: str = ""
+    tool_calls: Any = None
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return self.content if isinstance(self.content, str) else "".join(part.text or "" for part in self.parts)
+
+    @property
+    def parts(self) -> list[OutputPart]:
+        """Its pieces, where it has any."""
+        return self.content if isinstance(self.content, list) else []
+
+    @property
+    def reasoning(self) -> str | None:
+        """Thinking that the service delivered apart from the words."""
+        return "\n".join(part.reasoning for part in self.parts if part.reasoning) or None
+
+
+class OutputChoice(msgspec.Struct):
+    """One of the answers to a request."""
+
+    message: OutputMessage
+    stop_reason: str | None = None
+
+
+class Output(msgspec.Struct):
+    """The answer to a request; without choices where it failed."""
+
+    model: str | None = ""
+    choices: list[OutputChoice] | None = []
+    usage: Usage | None = None
+    time: float | None = None
+    """Seconds."""
+
+    @property
+    def text(self) -> str | None:
+        """The words of the first choice; None where the request failed, or nothing was said."""
+        if not self.choices or self.choices[0].message.content is None:
+            return None
+        return self.choices[0].message.text
+
+    @property
+    def reasoning(self) -> str | None:
+        """Its thinking."""
+        return self.choices[0].message.reasoning if self.choices else None
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why it ended, in the words of the services."""
+        if not self.choices:
+            return None
+        message, reason = self.choices[0].message, finish_reason_of(self.choices[0].stop_reason)
+        return TOOL_CALLS if message.tool_calls and reason != "length" else reason
+
+
+# ---------------------- Inspect AI's logs: ``.eval``, a zip of JSON documents, and ``.json``, the same in one.
+# Members, fields and the values of scores: UKGovernmentBEIS/inspect_ai@0.3.285 ``log/_log.py``,
+# ``log/_recorders/eval.py``, ``scorer/_metric.py``. A sample without an id is numbered from 1 by Inspect, so a
+# bare number is taken for an id only where the question is that problem's.
 
 OURS = "truegrade"
 TASKS: Mapping[str, str] = MappingProxyType({"humaneval": "humaneval", "mbpp": "mbpp-sanitized"})
@@ -87,7 +174,7 @@ class InspectSample(msgspec.Struct):
         return bool(value) if value in (0, 1) else None
 
 
-def sniff(source: SourceFile) -> bool:
+def is_inspect_log(source: SourceFile) -> bool:
     """Whether it is a zip that holds a log's head, or starts as a log in one document does."""
     if not source.head.startswith(ZIP_MAGIC):
         return _DOCUMENT.match(source.head) is not None
@@ -112,7 +199,7 @@ def answers(source: SourceFile) -> str:
     return known
 
 
-def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+def read_inspect_log(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one reply a sample; epoch 1 is sample 0.
 
     Raises:
@@ -243,10 +330,136 @@ def _problem(path: Path, place: str, sample: InspectSample, target: ImportTarget
     return problem_id
 
 
-IMPORTER = Importer(
+INSPECT_LOG = Importer(
     name="inspect",
     summary="a log of Inspect AI: .eval, or .json",
-    sniff=sniff,
-    read=read,
+    sniff=is_inspect_log,
+    read=read_inspect_log,
     answers=answers,
+)
+
+
+# ------------------------------------------- EvalScope's ``predictions/`` and ``reviews/``: one sample a line.
+# Predictions hold the model's whole output; reviews the text that was scored and the score
+# (modelscope/evalscope@fde259d2 ``evalscope/api/evaluator/cache.py``, ``evalscope/api/metric/scorer.py``). A
+# row's ``index`` counts samples, repeats included, and is no task; the task's id is in the metadata.
+# LiveCodeBench's rows are saved without metadata (``save_metadata = False``,
+# ``evalscope/benchmarks/live_code_bench/``); their problem is the one whose question stands in the prompt.
+
+_STARTER = "### Format: You will use the following starter code"
+_QUESTION = re.compile(r"\A### Question:\n(.*)\n\n### Format: ", re.DOTALL)
+
+
+class _EvalScopeScore(msgspec.Struct):
+    prediction: str | None = None
+    extracted_prediction: str | None = None
+    value: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class _SampleScore(msgspec.Struct):
+    score: _EvalScopeScore
+    sample_metadata: dict[str, Any] | None = None
+
+
+class EvalScopeRow(msgspec.Struct):
+    """A line of either kind; what the other kind holds is None."""
+
+    index: int
+    model: str | None = UNKNOWN_MODEL
+    model_output: Output | None = None
+    metadata: dict[str, Any] | None = None
+    sample_score: _SampleScore | None = None
+    messages: list[OutputMessage] | None = []
+    input: str | None = None
+    """The prompt, as older reviews keep it."""
+
+    @property
+    def question(self) -> str | None:
+        """The question of a LiveCodeBench prompt; None where no prompt of that form was saved."""
+        asked = [message.text for message in self.messages or () if message.role == "user"]
+        found = (_QUESTION.search(prompt) for prompt in (*asked, self.input or ""))
+        return next((match[1] for match in found if match), None)
+
+    @property
+    def starts_from_code(self) -> bool:
+        """Whether a LiveCodeBench prompt gives starter code, and so asks for a method."""
+        return any(
+            _STARTER in prompt for prompt in (*(message.text for message in self.messages or ()), self.input or "")
+        )
+
+    @property
+    def task_id(self) -> str | int | None:
+        """The benchmark's own id, from whichever metadata was saved."""
+        scored = self.sample_score
+        kept = (self.metadata, *((scored.sample_metadata, scored.score.metadata) if scored else ()))
+        found = (metadata.get("task_id") for metadata in kept if metadata)
+        return next((value for value in found if isinstance(value, str | int)), None)
+
+    @property
+    def text(self) -> str | None:
+        """What the model said; None where the request failed."""
+        if self.sample_score is not None:
+            return self.sample_score.score.prediction
+        return self.model_output.text if self.model_output else None
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the service stopped, where the row says so."""
+        return self.model_output.finish_reason if self.model_output else None
+
+
+def is_evalscope(source: SourceFile) -> bool:
+    """Whether the first line holds an index with an output or a score."""
+    return "index" in source.keys and bool(source.keys & {"model_output", "sample_score"})
+
+
+def read_evalscope(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+    """Yield one reply a line; the lines of a task are its samples, in the file's order.
+
+    Raises:
+        BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
+    """
+    path = source.path
+    seen: Counter[str] = Counter()
+    for line, row in json_lines(source, EvalScopeRow, target.faults):
+        problem_id = _problem_of_row(path, line, row, target)
+        if problem_id is None:
+            continue
+        output = row.model_output or Output()
+        yield target.completion(
+            problem_id,
+            seen[problem_id],
+            row.text,
+            form="reply",
+            model=row.model or UNKNOWN_MODEL,
+            latency_s=output.time,
+            usage=output.usage,
+            finish_reason=row.finish_reason,
+            reasoning=output.reasoning,
+        )
+        seen[problem_id] += 1
+
+
+def _problem_of_row(path: Path, line: int, row: EvalScopeRow, target: ImportTarget) -> str | None:
+    """The problem by its id, else by its question; None where it names none, which is noted."""
+    if row.task_id is not None:
+        return target.problem(row.task_id, path, line=line, field="task_id")
+    if row.question is not None and row.question in target.questions:
+        return target.questions[row.question]
+    field = "metadata.task_id" if row.question is None else "messages"
+    problem = (
+        "no metadata names the task; export the run with its metadata"
+        if row.question is None
+        else f"the benchmark has no problem with the question {row.question[:60]!r}; is it the same release?"
+    )
+    target.faults.add(BadRecord(path, problem, line=line, field=field))
+    return None
+
+
+EVALSCOPE_ROWS = Importer(
+    name="evalscope",
+    summary="EvalScope predictions and reviews: index with model_output or sample_score",
+    sniff=is_evalscope,
+    read=read_evalscope,
 )

@@ -1,10 +1,4 @@
-"""Result files of execution-reasoning runs: replies to prediction and choice prompts, original and mutant.
-
-akshsgaur/code-reasoning-repro@6c43fa8 ``experiments/results``. Two writers: ``src/models/bedrock_claude*`` puts
-its records under ``prediction.results`` or ``choice.execution_choice_results``, the notebooks under ``results``.
-Only the replies are graded; the predictions and scores beside them were extracted by rules that lose right
-answers, and are held against the fresh verdicts by `truegrade audit`.
-"""
+"""Files of execution reasoning: result files of prediction and choice, predicted values, CRUXEval's lists."""
 
 from __future__ import annotations
 
@@ -18,8 +12,14 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
-from truegrade.store.importers.reading import RowFaults, SourceFile, typed
+from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget, TasksOnce
+from truegrade.store.importers.reading import RowFaults, SourceFile, json_lines, typed
+
+# ---- Result files of execution-reasoning runs: replies to prediction and choice prompts, original and mutant.
+# akshsgaur/code-reasoning-repro@6c43fa8 ``experiments/results``. Two writers: ``src/models/bedrock_claude*`` puts
+# its records under ``prediction.results`` or ``choice.execution_choice_results``, the notebooks under
+# ``results``. Only the replies are graded; the predictions and scores beside them were extracted by rules that
+# lose right answers, and are held against the fresh verdicts by `truegrade audit`.
 
 _KEYS = re.compile(
     rb'"(?:original_predictions|execution_choice_results|original_first|execution_choice_summary)"\s*:'
@@ -70,12 +70,12 @@ class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
     """The field that says whether it is right, and what it says; None if no field speaks of this one reply."""
 
 
-def sniff(source: SourceFile) -> bool:
+def is_code_reasoning(source: SourceFile) -> bool:
     """Whether it starts like an object and names the fields that only these files have."""
     return source.head.lstrip()[:1] == b"{" and _KEYS.search(source.head) is not None
 
 
-def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+def read_code_reasoning(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one reply per program, case and generation, or per case and order of a choice.
 
     Raises:
@@ -103,7 +103,7 @@ def answers(source: SourceFile, known: Collection[str], faults: RowFaults | None
         faults: told of a record of another shape; None to raise it.
 
     Raises:
-        BadRecord: as `read`.
+        BadRecord: as `read_code_reasoning`.
     """
     path = source.path
     place, body, records = _records(path, source.document)
@@ -205,9 +205,104 @@ def _records(path: Path, document: Any) -> tuple[str, dict[str, Any], list[Any]]
     raise BadRecord(path, "holds no replies, only scores at most; give the file that has them under 'results'")
 
 
-IMPORTER = Importer(
+CODE_REASONING = Importer(
     name="code-reasoning",
     summary="code-reasoning-repro results: replies to execution prediction or choice, original and mutant",
-    sniff=sniff,
-    read=read,
+    sniff=is_code_reasoning,
+    read=read_code_reasoning,
+)
+
+
+# ------------ CRUXEval's ``generations.json``: sample id to a list of answers, already cut out of the replies.
+# As facebookresearch/cruxeval@190faf1 ``samples/model_generations`` holds them. The scored files of
+# ``samples/evaluation_results`` hold the same object under ``raw_generations``; their verdicts are not read.
+
+SCORED = "raw_generations"
+
+
+def is_cruxeval_generations(source: SourceFile) -> bool:
+    """Whether it starts like an object of ``sample_i`` lists, or like a scored file."""
+    return re.match(rb'\s*\{\s*"(sample_\d+"\s*:\s*\[|raw_(scored_)?generations"\s*:)', source.head) is not None
+
+
+def read_cruxeval_generations(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+    """Yield the answers of each problem, in the file's order.
+
+    Raises:
+        BadRecord: not such a file, or an unknown problem.
+    """
+    path = source.path
+    document = source.document
+    if not isinstance(document, dict):
+        raise BadRecord(path, "expected an object that maps sample ids to lists of answers")
+    inside = f"{SCORED}." if SCORED in document else ""
+    once = TasksOnce(path)
+    for raw_id, value in typed(path, document.get(SCORED, document), dict[str, Any], inside=SCORED).items():
+        field = f"{inside}{raw_id}"
+        problem_id = target.problem(raw_id, path, field=field)
+        if problem_id is None:
+            continue
+        once.add(problem_id, field=field)
+        for sample, text in enumerate(target.texts(value, path, field=field)):
+            yield target.completion(problem_id, sample, text, form="answer")
+
+
+CRUXEVAL_GENERATIONS = Importer(
+    name="cruxeval-generations",
+    summary="CRUXEval generations.json, or a scored file with raw_generations",
+    sniff=is_cruxeval_generations,
+    read=read_cruxeval_generations,
+)
+
+
+# ------------------------------- ``*_results.jsonl`` of execution-prediction runs: one predicted value a line.
+# Fields as in akshsgaur/code-reasoning-repro@6c43fa8 ``src/models/inference.py``: problem_id, model_name,
+# generated_code (which holds the predicted output), success, latency_ms.
+
+
+class _Row(msgspec.Struct):
+    problem_id: str | int
+    generated_code: str | None
+    model_name: str = UNKNOWN_MODEL
+    success: bool = True
+    latency_ms: float | None = None
+
+
+def is_results(source: SourceFile) -> bool:
+    """Whether the first line holds a problem id and a prediction under its historic name."""
+    return {"problem_id", "generated_code"} <= source.keys
+
+
+def read_results(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+    """Yield one answer a line; a request that failed (``success`` false) has no text.
+
+    Raises:
+        BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
+    """
+    path = source.path
+    seen: Counter[str] = Counter()
+    for line, row in json_lines(source, _Row, target.faults):
+        if row.success and row.generated_code is None:
+            problem = "null although 'success' is true; give the prediction or set success to false"
+            target.faults.add(BadRecord(path, problem, line=line, field="generated_code"))
+        problem_id = target.problem(row.problem_id, path, line=line, field="problem_id")
+        if problem_id is None:
+            continue
+        yield target.completion(
+            problem_id,
+            seen[problem_id],
+            row.generated_code if row.success else None,
+            form="answer",
+            model=row.model_name,
+            latency_s=None if row.latency_ms is None else row.latency_ms / 1000,
+        )
+        seen[problem_id] += 1
+
+
+RESULTS = Importer(
+    name="results-jsonl",
+    summary="execution-prediction *_results.jsonl: problem_id with generated_code, the predicted value",
+    sniff=is_results,
+    read=read_results,
+    failed="are marked success: false",
 )

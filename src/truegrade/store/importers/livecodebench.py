@@ -1,17 +1,10 @@
-"""LiveCodeBench's files of answers: ``[{"question_id", "code_list"}]``, ``..._eval_all.json``, submissions.
-
-LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/runner/custom_evaluator.py`` reads the first and writes the
-second, which is also the form of LiveCodeBench/submissions@4d04b02. ``output_list`` holds the replies,
-``code_list`` what was cut out of them; where there are replies they are read, so that a profile's own rule cuts
-them anew. The evaluator copies ``code_list`` into ``output_list``: two equal lists are programs. ``_eval.json``
-holds no text at all.
-"""
+"""LiveCodeBench's files: answers, and the _eval.json of a grading."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -20,6 +13,15 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.reading import RowFaults, SourceFile, typed
+
+# ----------------------------------------------------------------------------------------------------------------
+# LiveCodeBench's files of answers: ``[{"question_id", "code_list"}]``, ``..._eval_all.json``, submissions.
+#
+# LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/runner/custom_evaluator.py`` reads the first and writes the
+# second, which is also the form of LiveCodeBench/submissions@4d04b02. ``output_list`` holds the replies,
+# ``code_list`` what was cut out of them; where there are replies they are read, so that a profile's own rule cuts
+# them anew. The evaluator copies ``code_list`` into ``output_list``: two equal lists are programs. ``_eval.json``
+# holds no text at all.
 
 _TEXTS = re.compile(rb'"(code_list|output_list)"\s*:')
 _VERDICTS_ONLY = re.compile(rb'\s*\[\s*\{\s*"(pass@\d+|detail)"\s*:')
@@ -67,7 +69,7 @@ class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
         return found if isinstance(found, dict) else {}
 
 
-def sniff(source: SourceFile) -> bool:
+def is_livecodebench(source: SourceFile) -> bool:
     """Whether it is a list of rows with a question id and a list of answers, or the file of verdicts beside it."""
     head = source.head
     rows = head.lstrip()[:1] == b"[" and b'"question_id"' in head and _TEXTS.search(head) is not None
@@ -102,7 +104,7 @@ def read_rows(source: SourceFile, faults: RowFaults | None = None) -> Iterator[t
         yield place, row
 
 
-def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+def read_livecodebench(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the answers of each problem, in order.
 
     Raises:
@@ -131,9 +133,63 @@ def _text(item: str | list[str | None] | None) -> str | None:
     return item
 
 
-IMPORTER = Importer(
+LIVECODEBENCH_ROWS = Importer(
     name="livecodebench",
     summary="LiveCodeBench answers: a list of rows with question_id and code_list or output_list",
-    sniff=sniff,
-    read=read,
+    sniff=is_livecodebench,
+    read=read_livecodebench,
 )
+
+
+# ------------------ LiveCodeBench's ``_eval.json``: metrics, results and metadata of a grading, and no answer.
+# LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/runner/main.py`` writes what ``codegen_metrics`` gives: the
+# metrics with their ``detail``; by the problem's place, per sample, one entry a test up to the first that fails;
+# and per problem and sample the metadata as JSON text.
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What such a file says."""
+
+    metrics: Mapping[str, float]
+    """``pass@k`` as recorded, a fraction or, EvalScope's, percent."""
+    detail: Mapping[str, Mapping[str, float]]
+    """``pass@k`` by the problem's place."""
+    results: Mapping[str, tuple[tuple[bool | float, ...], ...]]
+    """By the problem's place and sample."""
+    metadata: tuple[Any, ...] = ()
+
+    @property
+    def passed(self) -> dict[str, list[bool]]:
+        """By the problem's place, whether each sample passes: every entry is greater than 0.
+
+        ``lcb_runner/evaluation/pass_k_utils.py`` ``compute_metrics_from_results``.
+        """
+        return {place: [all(value > 0 for value in row) for row in rows] for place, rows in self.results.items()}
+
+
+def is_evaluation(source: SourceFile) -> bool:
+    """Whether a file is a list that begins with metrics."""
+    if source.head.lstrip()[:1] != b"[":
+        return False
+    document = source.document
+    first = document[0] if isinstance(document, list) and document else None
+    return isinstance(first, dict) and "detail" in first
+
+
+def read_evaluation(source: SourceFile) -> Evaluation:
+    """Read the file.
+
+    Raises:
+        BadRecord: not such a file; names the part that is at fault.
+    """
+    path, document = source.path, source.document
+    if not isinstance(document, list) or len(document) not in (2, 3):
+        raise BadRecord(path, "expected metrics, results and metadata, as codegen_metrics gives them")
+    metrics, results, *metadata = document
+    fields = {
+        "metrics": {name: value for name, value in metrics.items() if name != "detail"},
+        "detail": metrics.get("detail", {}),
+        "results": results,
+        "metadata": metadata[0] if metadata else (),
+    }
+    return typed(path, fields, Evaluation, inside="")
