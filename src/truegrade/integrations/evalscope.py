@@ -1,7 +1,8 @@
-"""Every benchmark as an EvalScope benchmark, ``truegrade_humaneval`` and so on, graded in Truegrade's jail.
+"""Truegrade's benchmarks and profiles for EvalScope; needs ``pip install 'truegrade[evalscope]'``.
 
-The shape of an adapter: modelscope/evalscope 1.14.1 ``evalscope/benchmarks/humaneval/humaneval_adapter.py`` and
-``evalscope/api/benchmark/adapters/default_data_adapter.py``.
+EvalScope knows what has been imported and has no hook for other packages (modelscope/evalscope 1.14.1,
+``evalscope/api/registry.py``). So call its command line through this module, ``python -m
+truegrade.integrations.evalscope``, or import `truegrade.integrations.evalscope` before ``run_task``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from truegrade.benchmarks import list_benchmarks
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.integrations.reply_grader import Answered, ReplyGrader, chat_messages, open_grader, reply_of
 from truegrade.records import Verdict
+
+# ----------------------------------------------------------------------------------------------------------------
+# Every benchmark as an EvalScope benchmark, ``truegrade_humaneval`` and so on, graded in Truegrade's jail.
+# The shape of an adapter: modelscope/evalscope 1.14.1 ``evalscope/benchmarks/humaneval/humaneval_adapter.py`` and
+# ``evalscope/api/benchmark/adapters/default_data_adapter.py``.
 
 METRIC = "acc"
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -141,3 +147,10 @@ def _meta(name: str, spec: BenchmarkSpec) -> BenchmarkMeta:
         eval_split="test",
         extra_params={key: dict(entry) for key, entry in _PARAMETERS.items()},
     )
+
+
+if __name__ == "__main__":
+    from evalscope.cli.cli import run_cmd
+
+    register_all()
+    run_cmd()
