@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from truegrade.benchmarks import Benchmark, load_benchmark
-from truegrade.benchmarks.mbppplus import rebuild
+from truegrade.benchmarks.mbpp import rebuild
 from truegrade.errors import UserError
 from truegrade.grading.oracles import COMPARATORS
 from truegrade.records import OracleTask

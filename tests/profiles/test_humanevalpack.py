@@ -15,7 +15,7 @@ from truegrade.agents import open_agent
 from truegrade.agents.explain import kept_description
 from truegrade.agents.visible import visible_problem
 from truegrade.benchmarks import load_benchmark
-from truegrade.benchmarks.humanevalpack import HumanEvalPackRow
+from truegrade.benchmarks.humaneval import HumanEvalPackRow
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import open_profile
 from truegrade.profiles.humanevalpack import STOP, first_function

@@ -19,8 +19,10 @@ import msgspec
 
 from truegrade.assay.answers import Arguments, read_call, written, written_call
 from truegrade.assay.targets.opening import ENDLESS_CPU_S
-from truegrade.benchmarks import humanevalplus, load_benchmark, mbppplus
+from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
+from truegrade.benchmarks.humaneval import HumanEvalPlusRow, humanevalplus_item
+from truegrade.benchmarks.mbpp import MbppPlusRow, mbppplus_item
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import encode
 from truegrade.grading import oracles
@@ -282,10 +284,10 @@ def _read_evalplus(path: Path, problem: Problem) -> Problem:
     """Arguments rebuilt, and the comparison, by the id as EvalPlus goes by it."""
     content = path.read_bytes()
     if content.startswith(b'{"task_id":"Mbpp/'):
-        name, item = "mbppplus", mbppplus.item(msgspec.json.decode(content, type=mbppplus.MbppPlusRow))
+        name, item = "mbppplus", mbppplus_item(msgspec.json.decode(content, type=MbppPlusRow))
     else:
-        row = msgspec.json.decode(content, type=humanevalplus.HumanEvalPlusRow)
-        name, item = "humanevalplus", humanevalplus.item(row)
+        row = msgspec.json.decode(content, type=HumanEvalPlusRow)
+        name, item = "humanevalplus", humanevalplus_item(row)
     return msgspec.structs.replace(problem, benchmark=name, task=item.task)
 
 

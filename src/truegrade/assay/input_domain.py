@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, AnswerRule, inputs_of, is_plain
-from truegrade.benchmarks import humanevalplus, mbppplus
+from truegrade.benchmarks import humaneval as humanevalplus
+from truegrade.benchmarks import mbpp as mbppplus
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.builders.shapes import (
     MANY,

@@ -117,7 +117,7 @@ def change_statements(
 ) -> None:
     """Write the file of originals and changed problems, and say what became of each."""
     from truegrade.benchmarks import load_benchmark
-    from truegrade.benchmarks.changed_rows import rows_of_pairs
+    from truegrade.benchmarks.own_rows import rows_of_pairs
     from truegrade.builders.changed.build import change_problems, operator_rules
     from truegrade.builders.changed.rules import rules_named
     from truegrade.datasets.executions import prepare

