@@ -14,7 +14,7 @@ from truegrade.cli import main
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import FunctionTask, Problem
 from truegrade.records.pairing import Change
-from truegrade.statistics.changed_problems import summarise_changed
+from truegrade.statistics.reasoning import summarise_changed
 from truegrade.statistics.reasoning_records import Draw, PredictionPrompt
 
 

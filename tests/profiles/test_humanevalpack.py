@@ -13,7 +13,7 @@ from support.scripted_server import Answer, chat, scripted_server
 from support.stand_in_data import DOC, HELPER, HUMANEVALPACK, write_stand_in
 from truegrade.agents import open_agent
 from truegrade.agents.explain import kept_description
-from truegrade.agents.visible import visible_problem
+from truegrade.agents.steps import visible_problem
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.humaneval import HumanEvalPackRow
 from truegrade.errors import UnknownName, UserError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from truegrade.statistics import TaskTally, wilson
-from truegrade.statistics.audited_rates import AuditedTask, audited_rate, audits_needed, expected_width
+from truegrade.statistics.error_rates import AuditedTask, audited_rate, audits_needed, expected_width
 from truegrade.statistics.tally import mean_pass_at_k
 
 

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
-from truegrade.agents.steps import SettledStep
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply

@@ -2,7 +2,7 @@
 
 How often a grader accepts wrong programs depends on the model that wrote them, so that no other programs tell it.
 A simple random sample of the run's passes, drawn by a seed that is recorded, is judged again by stronger tests
-(`truegrade.assay.correcting`), and `truegrade.statistics.audited_rates` says what pass@1 then is.
+(`truegrade.assay.correcting`), and `truegrade.statistics.error_rates` says what pass@1 then is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from truegrade.report import format as fmt
 from truegrade.report.progress_lines import Silent, download_progress
 from truegrade.sandbox import Sandbox
 from truegrade.statistics import TaskTally, estimate
-from truegrade.statistics.audited_rates import (
+from truegrade.statistics.error_rates import (
     USUAL_RIGHT,
     AuditedRate,
     AuditedTask,

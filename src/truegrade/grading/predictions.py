@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from truegrade.extraction.assertions import of_another_call, parse_arguments
-from truegrade.extraction.computed import computed_arguments
+from truegrade.extraction.assertions import computed_arguments, of_another_call, parse_arguments
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.grading import marks
 from truegrade.grading.executor import Executor

@@ -11,8 +11,7 @@ from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
 from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason
-from truegrade.statistics.changed_problems import summarise_changed
-from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
+from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
 from truegrade.store.facts import VerdictFacts
 

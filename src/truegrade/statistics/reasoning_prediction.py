@@ -28,7 +28,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.records import Estimate
-from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
+from truegrade.statistics.reasoning_choice import Weighting, difference, measure, present
 from truegrade.statistics.reasoning_records import (
     Draw,
     Draws,

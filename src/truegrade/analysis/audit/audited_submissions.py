@@ -18,8 +18,7 @@ import msgspec
 
 from truegrade.analysis.audit.nested import unnest
 from truegrade.errors import BadRecord
-from truegrade.extraction.contest_samples import shown_samples
-from truegrade.extraction.contests import first_pair, last_pair
+from truegrade.extraction.contest_programs import first_pair, last_pair, shown_samples
 from truegrade.records import ContestTask, Problem
 from truegrade.store.importers.livecodebench import AnswerRow, read_rows
 from truegrade.store.importers.logs import EvalScopeRow

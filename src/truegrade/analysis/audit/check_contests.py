@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from truegrade.analysis.audit.audited_submissions import Submissions, Submitted
 from truegrade.analysis.audit.contest_runs import Rerun
 from truegrade.analysis.audit.findings import Finding, Severity, finding
-from truegrade.extraction.contests import first_pair, last_pair
+from truegrade.extraction.contest_programs import first_pair, last_pair
 from truegrade.extraction.parsing import Fault, Parser
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isclose
 
 from truegrade.analysis.audit.findings import Audit, Finding, Severity, finding
-from truegrade.statistics.contest_metrics import OFFICIAL, Scale, published_metrics
+from truegrade.statistics.tally import OFFICIAL, Scale, published_metrics
 from truegrade.store.importers.livecodebench import Evaluation, read_evaluation
 from truegrade.store.importers.reading import SourceFile
 

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import ClassVar
 
-from truegrade.extraction.contests import last_pair
+from truegrade.extraction.contest_programs import last_pair
 from truegrade.grading.contests import tampering
 from truegrade.grading.contests.driver import close
 from truegrade.grading.contests.harness import Harness

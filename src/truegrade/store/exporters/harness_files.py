@@ -13,8 +13,8 @@ from truegrade.files.json_text import encode
 from truegrade.grading.programs import assemble
 from truegrade.records import Answer, Completion, ContestTask, FunctionTask, OracleTask, Problem, Reason
 from truegrade.statistics import pass_at_k
-from truegrade.statistics.contest_metrics import OFFICIAL, PERCENT, Scale, published_metrics
 from truegrade.statistics.summaries import totals_by_task
+from truegrade.statistics.tally import OFFICIAL, PERCENT, Scale, published_metrics
 from truegrade.store.exporters.base import Exported, Exporter, by_problem, write_line
 from truegrade.store.manifest import now
 
