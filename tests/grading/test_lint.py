@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.grading.lint import MAX_CHARS, MAX_LINE, UNSCANNED, Linter
+from truegrade.grading.static_findings import MAX_CHARS, MAX_LINE, UNSCANNED, Linter
 
 PROGRAMS = {
     "clean": "def f(n):\n    return n + 1\n",

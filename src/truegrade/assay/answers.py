@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 
 from truegrade.datasets import literal_text
-from truegrade.grading import oracles, suites
+from truegrade.grading import functions as oracles
+from truegrade.grading import repairs as suites
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.separate import PREAMBLE
 from truegrade.grading.executor import Executor
@@ -225,8 +226,8 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
     entry_point: str
     """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
     comparator: str = "equal"
-    """Of `truegrade.grading.oracles.COMPARATORS`, or of `truegrade.grading.suites.COMPARATORS`, or ``output`` for
-    programs on stdin."""
+    """Of `truegrade.grading.functions.COMPARATORS`, or of `truegrade.grading.repairs.COMPARATORS`, or ``output``
+    for programs on stdin."""
     atol: float = 0.0
 
     @property

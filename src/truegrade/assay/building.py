@@ -24,7 +24,7 @@ from truegrade.assay.records import AssayFinding, Battery, Label, Probe, ProbeCl
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.grading.programs import called_class
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import suite_of
 from truegrade.profiles import find_profile
 from truegrade.records import Answer, ContestTask, FunctionTask, OracleTask, Problem, Reason
 

@@ -25,7 +25,7 @@ from truegrade.benchmarks.humaneval import HumanEvalPlusRow, humanevalplus_item
 from truegrade.benchmarks.mbpp import MbppPlusRow, mbppplus_item
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import encode
-from truegrade.grading import oracles
+from truegrade.grading import functions as oracles
 from truegrade.grading.executor import Executor
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Case, CasesTask, FunctionTask, OracleTask, Problem, sha256_json
@@ -53,7 +53,7 @@ TOLERANCE = """def _truegrade_close(got, expected):
         return got == expected or abs(got - expected) <= 1e-6 + 1e-7 * abs(expected)
     return got == expected
 """
-"""The tolerance of `truegrade.grading.oracles` for outputs with floating-point numbers, as source for a test."""
+"""The tolerance of `truegrade.grading.functions` for outputs with floating-point numbers, as source for a test."""
 
 STATED = {
     "equal": "equal; numbers in floating point within 1e-6 + 1e-7 of the expected size",

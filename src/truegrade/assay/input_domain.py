@@ -41,7 +41,7 @@ from truegrade.errors import UserError
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.programs import method_call
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import suite_of
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox.outcome import CallResult
 from truegrade.store.journal import Notice

@@ -21,9 +21,8 @@ from truegrade.errors import UserError
 from truegrade.evolution.genomes import Scores
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
-from truegrade.grading.lint import Linter
-from truegrade.grading.repairs import SKIPPED
-from truegrade.grading.suites import RepairTask, Suite, suite_of
+from truegrade.grading.repairs import SKIPPED, RepairTask, Suite, suite_of
+from truegrade.grading.static_findings import Linter
 from truegrade.profiles.coralx import objective_scores
 from truegrade.profiles.coralx_objectives import WEIGHTED_SUM, WEIGHTS, weighted_sum
 from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason, Verdict
@@ -239,7 +238,7 @@ class CostMeter:
         """Executed lines per line of the reference, mean over the tests, each at most `COST_CAP`.
 
         Args:
-            problem: a `truegrade.grading.suites.RepairTask`.
+            problem: a `truegrade.grading.repairs.RepairTask`.
             code: the program.
             passed: by test; one not passed costs `COST_CAP`.
             executor: the jail.

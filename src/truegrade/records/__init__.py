@@ -33,7 +33,7 @@ class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
     plus_inputs: tuple[tuple[Any, ...], ...] = ()
     """Argument tuples added by the extended benchmark."""
     comparator: str = "equal"
-    """Name of the rule in `truegrade.grading.oracles` that decides whether an output is right."""
+    """Name of the rule in `truegrade.grading.functions` that decides whether an output is right."""
     atol: float = 0.0
     """Absolute tolerance for floats; 0 asks for equality unless the reference returns floats."""
     shown_tests: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ class CasesTask(msgspec.Struct, frozen=True, kw_only=True, tag="cases"):
     reference: str
     cases: tuple[Case, ...]
     comparator: str = "eq"
-    """Name of the rule in `truegrade.grading.suites` that decides whether an output is right."""
+    """Name of the rule in `truegrade.grading.repairs` that decides whether an output is right."""
     skipped: tuple[int, ...] = ()
     """0-based cases that are not run: the reference itself takes minutes, or never ends."""
     slow: tuple[int, ...] = ()

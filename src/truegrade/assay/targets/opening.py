@@ -25,7 +25,7 @@ from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, Probe
 from truegrade.errors import UserError
 from truegrade.files.writing import without_keys
 from truegrade.grading.judgement import from_outcome
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import suite_of
 from truegrade.grading.tests_forms import tests_form
 from truegrade.pipeline.grade import LocalGrader
 from truegrade.profiles import Profile

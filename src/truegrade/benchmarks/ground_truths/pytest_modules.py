@@ -222,8 +222,8 @@ def as_script(body: Sequence[ast.stmt], module: str) -> list[ast.stmt]:
     if not tests:
         raise Unreadable("it holds no test function")
     classes = [node.name for node in kept if isinstance(node, ast.ClassDef)]
-    # A bare call is a test, and what is defined is none: see `truegrade.grading.suites`. What runs by pytest finds
-    # `truegrade.sandbox.by_pytest` in its process.
+    # A bare call is a test, and what is defined is none: see `truegrade.grading.repairs`. What runs by pytest
+    # finds `truegrade.sandbox.by_pytest` in its process.
     calls = [call or f"suite_pytest.run_test(globals(), {classes!r}, {name!r})" for name, call in tests.items()]
     by_pytest = not all(tests.values())
     head = ["import pytest"] if imports.pytest or by_pytest else []
