@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from truegrade.sandbox.code_cache import CodeCache
+from truegrade.sandbox.modes import CodeCache
 from truegrade.web.service.about import Metrics
 from truegrade.web.service.workload import Workload
 

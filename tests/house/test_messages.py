@@ -19,7 +19,7 @@ COMMAND = re.compile(r"(truegrade|git|inspect log|hf|modelscope|vllm serve|main\
 
 ALLOWED = {
     "sandbox/bubblewrap.py": "the command line of bubblewrap",
-    "sandbox/scratch.py": "an option of container programs",
+    "sandbox/zygotes.py": "an option of container programs",
     "store/manifest.py": "the command line of git",
     "store/exporters/harness_files.py": "an option of bigcode's harness",
     "report/listings.py": "what `truegrade benchmarks` prints",

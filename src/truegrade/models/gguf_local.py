@@ -28,7 +28,7 @@ from truegrade.models.local import Generated, LocalModel, read_arguments
 from truegrade.models.providers import require_client
 from truegrade.records import Prompt, Usage, sha256_json
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.sandbox.cores import usable_cores
+from truegrade.sandbox.limits import usable_cores
 
 # --------------------------------- The head of a GGUF file: what a model says about itself before its weights.
 # Read here and not by llama.cpp, which answers a bad file with one sentence for all causes, and takes ChatML

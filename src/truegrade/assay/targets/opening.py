@@ -32,8 +32,7 @@ from truegrade.profiles import Profile
 from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason
 from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox
 from truegrade.sandbox.levels import detect
-from truegrade.sandbox.limits import MIB
-from truegrade.sandbox.protection import LIMITS_ONLY
+from truegrade.sandbox.limits import LIMITS_ONLY, MIB
 
 LOADING_S = 120.0
 """Wall seconds that a grader may take to be imported."""

@@ -25,7 +25,7 @@ from truegrade import __version__
 from truegrade.api import unsafe_allowed
 from truegrade.errors import UserError
 from truegrade.integrations.rewards.batching import CONNECT_S, CONNECTIONS, IDLE_S, RewardAsker
-from truegrade.sandbox.cores import usable_cores
+from truegrade.sandbox.limits import usable_cores
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,7 +13,7 @@ from truegrade import __version__
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.records import Reason, Verdict
 from truegrade.report.markup import Markup, el, join
-from truegrade.sandbox.code_cache import CodeCache
+from truegrade.sandbox.modes import CodeCache
 from truegrade.web.application import JSON, OWN, PROBLEM, Client, Endpoint
 from truegrade.web.http_refusals import ProblemDetails
 from truegrade.web.service.messages import Health

@@ -24,7 +24,7 @@ from truegrade.profiles.base import has_rules
 from truegrade.records import Completion, Problem, Reason, Verdict
 from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits
-from truegrade.sandbox.cores import usable_cores
+from truegrade.sandbox.limits import usable_cores
 from truegrade.web.application import BodyRoom, Client
 from truegrade.web.http_refusals import is_loopback
 from truegrade.web.service.about import Metrics
