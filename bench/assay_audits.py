@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from truegrade.records import SampleKey
-from truegrade.statistics.audited_rates import AuditedRate, AuditedTask, audited_rate
+from truegrade.statistics.error_rates import AuditedRate, AuditedTask, audited_rate
 from truegrade.store import Run
 
 STEPS = (20, 40, 60, 80, 100)

@@ -29,12 +29,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from truegrade.statistics import cluster_interval, wilson
-from truegrade.statistics.audited_rates import AuditedTask, audited_rate
 from truegrade.statistics.error_rates import (
     FPR,
     FPR_UPPER,
     TPR,
+    AuditedTask,
     GraderCount,
+    audited_rate,
     error_ratios,
     j_span,
     share_span,

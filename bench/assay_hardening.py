@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 from truegrade.assay.building import reference_of
-from truegrade.assay.hardening.forms import with_tests
-from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, HardeningWork
+from truegrade.assay.hardening_forms import with_tests
+from truegrade.assay.hardening_problem import HardenedProblem, HardeningOptions, HardeningWork
+from truegrade.assay.input_domain import find_companions
 from truegrade.assay.oracle import build_oracle
-from truegrade.assay.oracle_inputs import find_companions
 from truegrade.assay.running import LABEL_LIMITS
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement

@@ -13,8 +13,7 @@ from typing import Any
 
 from assay_grading import Labelled
 from snapshots import Snapshot
-from truegrade.builders.mutation import MutationOptions
-from truegrade.builders.mutation.mutants import mutants_of, normalised
+from truegrade.builders.mutation.mutants import MutationOptions, mutants_of, normalised
 
 HUMANEVALPACK = "evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"
 """In bigcode-project/octopack@e17a8f6."""

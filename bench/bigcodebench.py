@@ -31,7 +31,7 @@ from pathlib import Path
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.suite_controls import ControlsKept
-from truegrade.grading.suite_parts import left_in
+from truegrade.grading.suite_grading import left_in
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Answer, Problem, SuiteTask

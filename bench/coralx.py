@@ -16,8 +16,8 @@ from statistics import fmean, median, pstdev
 
 import msgspec
 
-from truegrade.evolution.coralx import automaton as variation
-from truegrade.evolution.coralx.automaton import (
+from truegrade.evolution import coralx as variation
+from truegrade.evolution.coralx import (
     Features,
     candidate_alphas,
     features,
@@ -27,9 +27,9 @@ from truegrade.evolution.coralx.automaton import (
     knobs,
 )
 from truegrade.evolution.dimensions import stable_hash
-from truegrade.evolution.direct import cross, draw, mutate
 from truegrade.evolution.genomes import Genome
 from truegrade.evolution.settings import read_settings
+from truegrade.evolution.strategies import cross, draw, mutate
 
 SPACE = msgspec.structs.replace(read_settings("coralx-quixbugs").space, kinds=("dora",))
 """The archived configuration's, which knew DoRA only."""

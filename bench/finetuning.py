@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from truegrade import prompts
-from truegrade.builders.micro import UNSEEN, draw_item
+from truegrade.builders.repair_items import draw_item
+from truegrade.builders.repair_programs import UNSEEN
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.cache import peft_config
 from truegrade.evolution.training.lessons import Lesson, TrainingOrder

@@ -17,15 +17,14 @@ from statistics import fmean
 
 import msgspec
 
-from truegrade.evolution.choosing import choose
 from truegrade.evolution.evaluation import Evaluator
-from truegrade.evolution.finishing import Finish
+from truegrade.evolution.finishing import Finish, choose
 from truegrade.evolution.folder import EvolutionFolder, Final, PassRateDifference
+from truegrade.evolution.loop import open_map
 from truegrade.evolution.problems import repair_of
 from truegrade.evolution.roles import MicroSizes, Roles, micro_roles
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.evolution.workers import open_map
-from truegrade.evolution.workplace import Workplace, prepare
+from truegrade.evolution.subject import Workplace, prepare
 from truegrade.records import Problem
 
 

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 from peers import CHECKOUTS, Peer, row
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox.procfs import cpu_s, descendants, memory_bytes
+from truegrade.sandbox.worker import cpu_s, descendants, memory_bytes
 
 Problem = dict[str, Any]
 OURS = ("judge", "call", "inside")

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox.procfs import cpu_s, descendants
+from truegrade.sandbox.worker import cpu_s, descendants
 
 Load = tuple[str, list[tuple[int]]]
 TESTS = 20

@@ -15,7 +15,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox.procfs import descendants, memory_bytes
+from truegrade.sandbox.worker import descendants, memory_bytes
 
 JUDGED_EVERY = 10
 AHEAD = 64

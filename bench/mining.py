@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 from statistics import mean
 
-from truegrade.builders.mutation import MutationOptions, mutate_rows
+from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import Observer
 from truegrade.datasets.executions import ExecutionRow, read_rows
 from truegrade.sandbox import Limits, Sandbox

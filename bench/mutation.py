@@ -19,7 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from truegrade.builders.mutation import REWRITINGS, MutationOptions, mutate_rows
+from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.mutants import MutationOptions
+from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.sandbox import Limits, Sandbox
 

@@ -14,10 +14,9 @@ import time
 from pathlib import Path
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.evolution.objectives.measured import CostMeter
-from truegrade.evolution.objectives.scorers import repair_task
+from truegrade.evolution.objectives import CostMeter, repair_task
 from truegrade.extraction.parsing import Fault, parse_module
-from truegrade.grading.lint import Linter
+from truegrade.grading.static_findings import Linter
 from truegrade.sandbox import Limits, Sandbox
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from truegrade.assay.cheats import CHANNELS, cheat_probes
 from truegrade.assay.probes.mutants import mutants
 from truegrade.benchmarks import load_benchmark
-from truegrade.grading.attempts.looking import attempts
+from truegrade.grading.attempts import attempts
 from truegrade.profiles import open_profile
 from truegrade.profiles.base import Profile, has_rules
 from truegrade.records import Completion, ContestTask, Form, FunctionTask, Problem

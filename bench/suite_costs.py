@@ -30,7 +30,8 @@ from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem, SuiteTask
-from truegrade.sandbox import Sandbox, procfs
+from truegrade.sandbox import Sandbox
+from truegrade.sandbox import worker as procfs
 
 CHUNK = 8
 """Problems that both sides grade before the other kind of program is looked at, and others are."""

@@ -9,12 +9,19 @@ import msgspec
 
 from train.settings import Settings
 from truegrade import prompts
-from truegrade.builders.dsl_list.build import degenerate
-from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
-from truegrade.builders.dsl_list.terms import Term, TermSampler, default_weights, expression, source
-from truegrade.builders.micro import SEEN, draw_item
-from truegrade.builders.micro.programs import draw_program
-from truegrade.builders.micro.repair_rows import trace
+from truegrade.builders.dsl_list import degenerate
+from truegrade.builders.list_language import (
+    GRAMMARS,
+    PARAMETER,
+    Term,
+    TermSampler,
+    Type,
+    default_weights,
+    expression,
+    source,
+)
+from truegrade.builders.repair_items import draw_item, trace
+from truegrade.builders.repair_programs import SEEN, draw_program
 from truegrade.datasets.identity import identity
 
 HASH_CHARS = 16

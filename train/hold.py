@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from train.examples import HASH_CHARS
-from truegrade.builders.mutation.mutants import mutants_of, normalised
-from truegrade.builders.mutation.mutation_options import PUBLISHED, MutationOptions
+from truegrade.builders.mutation.mutants import PUBLISHED, MutationOptions, mutants_of, normalised
 from truegrade.datasets.executions import read_executions
 from truegrade.datasets.identity import identity
 

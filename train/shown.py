@@ -2,7 +2,7 @@
 
 Draws every shard again (13 CPU minutes for the run that ships) and prints, as JSON, the rows whose original or
 whose mutant was shown, up to names and layout. `python -m train.shown --pack FILE` writes what the product warns
-by (`truegrade.models.micro.shown`).
+by (`truegrade.models.micro`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from train.examples import shard
 from train.settings import Settings, read_settings
 from truegrade.datasets.executions import read_executions
 from truegrade.datasets.identity import identity
-from truegrade.models.micro.shown import pack
+from truegrade.models.micro import pack
 
 _HERE = Path(__file__).parent
 

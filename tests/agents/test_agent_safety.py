@@ -12,8 +12,7 @@ from support import scripted_agents as agents
 from truegrade.agents import open_agent
 from truegrade.agents.model import AgentModel, AgentPrompts
 from truegrade.agents.session import CPU_S, NOT_RUN, try_candidate
-from truegrade.agents.steps import StepLog, read_steps
-from truegrade.agents.visible import visible_problem
+from truegrade.agents.steps import StepLog, read_steps, visible_problem
 from truegrade.benchmarks import load_benchmark
 from truegrade.models.base import Reply, generate_sample
 from truegrade.records import SampleKey

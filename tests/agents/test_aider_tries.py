@@ -142,6 +142,6 @@ def test_arguments_and_other_benchmarks_are_refused(tries):
     done, asked = tries([], "--agent", "aider", "-A", "tries=3")
     assert done.exit_code == 2 and not asked and "tries" in done.output
     with pytest.raises(UserError, match="it covers polyglot-python"):
-        from truegrade.agents.visible import VisibleProblem
+        from truegrade.agents.steps import VisibleProblem
 
         open_agent("aider", {}).render_prompt(VisibleProblem(id="q", benchmark="quixbugs", kind="cases"), ())

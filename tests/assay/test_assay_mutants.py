@@ -9,7 +9,7 @@ import pytest
 from probe_grading import judged, problems_of
 
 from truegrade.assay.probes.mutants import SECOND_ORDER, fingerprint, mutants
-from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 
 PROGRAM = '''
 import math

@@ -13,7 +13,7 @@ import pytest
 from truegrade.assay import Battery, assay
 from truegrade.assay.folder import AssayFolder
 from truegrade.assay.opening import replay
-from truegrade.assay.probes.outputs import changed_outputs, in_turn
+from truegrade.assay.probes.mutants import changed_outputs, in_turn
 from truegrade.assay.probes.right import FORMS
 from truegrade.assay.reporting.text import print_assay
 from truegrade.records import ContestTask, FunctionTask, Problem

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from probe_grading import judged, problems_of
 
 from truegrade.assay.probes.right import GRADER_REWRITINGS, rewrites
-from truegrade.builders.mutation import REWRITINGS
+from truegrade.builders.mutation.preserving import REWRITINGS
 
 PROGRAM = '''
 """A module."""

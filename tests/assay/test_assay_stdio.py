@@ -10,10 +10,10 @@ from msgspec import structs
 from truegrade.assay import Battery, assay
 from truegrade.assay.building import ProblemBuilder
 from truegrade.assay.folder import AssayFolder
-from truegrade.assay.generators.stdin_texts import generated_texts
 from truegrade.assay.labelling import OracleLabeller, replay
 from truegrade.assay.opening import replay as replay_probe
 from truegrade.assay.oracle import build_oracle
+from truegrade.assay.stdin_texts import generated_texts
 from truegrade.records import ContestTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 

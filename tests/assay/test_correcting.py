@@ -6,8 +6,14 @@ import msgspec
 import pytest
 
 from truegrade import api
-from truegrade.assay.auditing import AuditedSample, StrongerTests, _Judge
-from truegrade.assay.correcting import corrected_lines, corrected_runs, planned_sentence
+from truegrade.assay.correcting import (
+    AuditedSample,
+    StrongerTests,
+    _Judge,
+    corrected_lines,
+    corrected_runs,
+    planned_sentence,
+)
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Sandbox

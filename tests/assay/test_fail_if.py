@@ -10,8 +10,7 @@ from assay_samples import material
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.assay.fail_if import COUNTS, MAX_CHARS, VALUES, read_condition
-from truegrade.assay.measures import MeasuredValue
+from truegrade.assay.measures import COUNTS, MAX_CHARS, VALUES, MeasuredValue, read_condition
 from truegrade.errors import UserError
 
 CODES = ("stays", "reference_refused", "must_fail_accepted")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.assay.generators.domain import infer_domain
-from truegrade.assay.generators.edges import constants_of, generated_calls
-from truegrade.assay.written_calls import is_plain, written_call
+from truegrade.assay.answers import is_plain, written_call
+from truegrade.assay.input_domain import infer_domain
+from truegrade.assay.input_edges import constants_of, generated_calls
 from truegrade.builders.shapes import shape_of
 
 _SCALARS = st.one_of(

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.assay.hardening.forms import (
+from truegrade.assay.answers import read_call, written
+from truegrade.assay.hardening import harden, hardened_lines
+from truegrade.assay.hardening_forms import (
     ExportMaterial,
     KnownPrograms,
     NewTest,
@@ -15,8 +17,6 @@ from truegrade.assay.hardening.forms import (
     exported_rows,
     with_tests,
 )
-from truegrade.assay.hardening.running import harden, hardened_lines
-from truegrade.assay.written_calls import read_call, written
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile

@@ -8,10 +8,9 @@ import pytest
 from oracle_problems import CLAMP, CLAMP_CALLS, cases_problem, clamp_problem, oracle_problem
 
 from support.cpu import cpu_within
-from truegrade.assay.answers import TOO_LARGE, AnswerRule, answers_of
+from truegrade.assay.answers import TOO_LARGE, AnswerRule, answers_of, is_plain, read_call, written_call
+from truegrade.assay.input_domain import find_companions, known_calls
 from truegrade.assay.oracle import build_oracle
-from truegrade.assay.oracle_inputs import find_companions, known_calls
-from truegrade.assay.written_calls import is_plain, read_call, written_call
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.records import Case
 from truegrade.sandbox import Limits, Sandbox

@@ -10,8 +10,8 @@ from targets_support import jailed
 
 from support import planted_graders
 from truegrade.assay import Battery, assay
-from truegrade.assay.fail_if import read_condition
 from truegrade.assay.folder import AssayFolder
+from truegrade.assay.measures import read_condition
 from truegrade.assay.records import CODES
 from truegrade.assay.reporting import words
 from truegrade.records import FunctionTask, Problem

@@ -144,7 +144,7 @@ def test_outside_the_jail_a_file_gets_harmless_probes_only(write, tmp_path):
 def test_without_a_jail_it_is_refused(write, monkeypatch):
     from truegrade.errors import SandboxError
     from truegrade.sandbox import pool
-    from truegrade.sandbox.protection import Protection
+    from truegrade.sandbox.limits import Protection
 
     bare = Protection(level=1, why="resource limits only")
     monkeypatch.setattr(pool, "detect", lambda _=3: bare)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from truegrade.benchmarks import Benchmark, load_benchmark
-from truegrade.benchmarks.mbppplus import rebuild
+from truegrade.benchmarks.mbpp import rebuild
 from truegrade.errors import UserError
-from truegrade.grading.oracles import COMPARATORS
+from truegrade.grading.functions import COMPARATORS
 from truegrade.records import OracleTask
 
 

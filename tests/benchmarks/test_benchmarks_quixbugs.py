@@ -6,8 +6,7 @@ import pytest
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
-from truegrade.grading.repairs import grade_repair
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.profiles.strict import Strict
 from truegrade.prompts import render
 from truegrade.records import CasesTask, Completion, FunctionTask

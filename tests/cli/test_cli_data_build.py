@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.builders.dsl_list import DslListOptions, Type, variant_of
+from truegrade.builders.dsl_list import DslListOptions, variant_of
+from truegrade.builders.list_language import Type
 from truegrade.cli import main
 from truegrade.errors import UnknownName, UserError
 

@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.builders.dsl_list import GRAMMARS, DslListOptions, Type, build, fit, read_weights
-from truegrade.builders.dsl_list.build import degenerate
-from truegrade.builders.dsl_list.terms import TermSampler, default_weights, nonterminals, read_program, source
+from truegrade.builders.dsl_list import DslListOptions, build, degenerate
+from truegrade.builders.list_language import (
+    GRAMMARS,
+    TermSampler,
+    Type,
+    default_weights,
+    fit,
+    nonterminals,
+    read_program,
+    read_weights,
+    source,
+)
 from truegrade.builders.recheck import check_rows
 from truegrade.datasets.content import sha256
 from truegrade.datasets.executions import encode_rows

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from truegrade.builders.leetcode import LeetcodeOptions, build, read_submissions
-from truegrade.builders.leetcode.build import contest_date
-from truegrade.builders.leetcode.submissions import plain_functions
+from truegrade.builders.leetcode import LeetcodeOptions, build, contest_date, plain_functions, read_submissions
 from truegrade.datasets.executions import NotRecorded, Refused, encode_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.sandbox import Limits, Sandbox

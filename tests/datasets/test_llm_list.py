@@ -7,8 +7,15 @@ import pytest
 from click.testing import CliRunner
 
 from support import scripted_server as scripted
-from truegrade.builders.llm_list import JournalEntry, LlmListOptions, build
-from truegrade.builders.llm_list.build import Idea, read_ideas, read_inputs, read_program
+from truegrade.builders.llm_list import (
+    Idea,
+    JournalEntry,
+    LlmListOptions,
+    build,
+    read_ideas,
+    read_inputs,
+    read_program,
+)
 from truegrade.cli import main
 from truegrade.datasets.executions import NotRecorded, Refused
 from truegrade.errors import UserError

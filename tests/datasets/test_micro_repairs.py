@@ -9,11 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.benchmarks import micro_repair
-from truegrade.builders.micro import SEEN, UNSEEN, draw_item
-from truegrade.builders.micro.interpreter import NotOfTheGrammar, OutOfSteps, call, outcome
-from truegrade.builders.micro.programs import draw_arguments, draw_bug, draw_program
-from truegrade.builders.micro.repair_rows import CALLS, is_reserved
 from truegrade.builders.mutation.operators import OPERATORS
+from truegrade.builders.repair_items import (
+    CALLS,
+    NotOfTheGrammar,
+    OutOfSteps,
+    call,
+    draw_item,
+    is_reserved,
+    outcome,
+)
+from truegrade.builders.repair_programs import SEEN, UNSEEN, draw_arguments, draw_bug, draw_program
 from truegrade.datasets.identity import identity
 from truegrade.sandbox import Limits, Sandbox
 

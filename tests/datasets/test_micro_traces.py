@@ -6,9 +6,8 @@ import random
 import pytest
 
 from truegrade.builders.dsl_list import DslListOptions, build
-from truegrade.builders.dsl_list.operations import GRAMMARS, Type
-from truegrade.builders.dsl_list.terms import TermSampler, default_weights, read_program, source
-from truegrade.builders.micro.repair_rows import trace
+from truegrade.builders.list_language import GRAMMARS, TermSampler, Type, default_weights, read_program, source
+from truegrade.builders.repair_items import trace
 from truegrade.sandbox import Limits, Sandbox
 
 PUBLISHED = GRAMMARS["published"]

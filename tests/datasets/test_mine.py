@@ -7,11 +7,20 @@ from random import Random
 
 import pytest
 
-from truegrade.builders.mine import MineOptions, build, discover
-from truegrade.builders.mine.drawing import Drawer, vocabulary_of
-from truegrade.builders.mine.inputs import literal_calls
-from truegrade.builders.mine.shapes import ANY, BYTES, INT, NONE, STR, parameters_of, shape_of
-from truegrade.builders.mutation import MutationOptions, mutate_rows
+from truegrade.builders.mine.inputs import MineOptions, build, discover, literal_calls
+from truegrade.builders.mine.shapes import (
+    ANY,
+    BYTES,
+    INT,
+    NONE,
+    STR,
+    Drawer,
+    parameters_of,
+    shape_of,
+    vocabulary_of,
+)
+from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import Observer, observe_calls
 from truegrade.builders.recheck import check_rows
 from truegrade.builders.shapes import DictShape, ExactShape, ListShape, NumberShape, RecordShape, UnionShape

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 from mutation_corpus import COUNTDOWN, ONE_LINE, SUM_OF_EVENS, row
 
-from truegrade.builders.mutation import MutationOptions, mutate_file
+from truegrade.builders.mutation.file import mutate_file
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.cli import main
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.errors import BadRecord

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_corpus import ONE_LINE, SUM_OF_EVENS, quixbugs
 
-from truegrade.builders.mutation import OPERATORS, PUBLISHED, MutationOptions
-from truegrade.builders.mutation.mutants import Text, mutants_of, normalised
+from truegrade.builders.mutation.mutants import PUBLISHED, MutationOptions, Text, mutants_of, normalised
+from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.errors import UnknownName, UserError
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_corpus import quixbugs
 
-from truegrade.builders.mutation import REWRITINGS
 from truegrade.builders.mutation.mutants import normalised
+from truegrade.builders.mutation.preserving import REWRITINGS
 
 PROGRAMS = {
     "counting": """

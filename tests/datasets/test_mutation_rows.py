@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from mutation_corpus import COUNTDOWN, ONE_LINE, SUM_OF_EVENS, quixbugs_rows, row
 
-from truegrade.builders.mutation import REWRITINGS, MutationOptions, mutate_rows
-from truegrade.builders.mutation.mutants import mutants_of, normalised
+from truegrade.builders.mutation.file import Valid, mutate_rows, ranked
+from truegrade.builders.mutation.mutants import MutationOptions, mutants_of, normalised
 from truegrade.builders.mutation.observing import Observation, Observer
-from truegrade.builders.mutation.one_row import Valid, ranked
+from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.executions import ExecutionRow
-from truegrade.grading.literals import compare
+from truegrade.grading.predictions import compare
 from truegrade.sandbox import Limits, Sandbox
 
 

@@ -8,8 +8,9 @@ import pytest
 from mutation_corpus import quixbugs, row
 from test_mutation_operators import after, check_mutants
 
-from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions, mutate_rows
-from truegrade.builders.mutation.mutants import mutants_of, normalised
+from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.mutants import MutationOptions, mutants_of, normalised
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.sandbox import Limits, Sandbox
 
 EXAMPLES = [

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from truegrade.sandbox.code_cache import CodeCache
-from truegrade.web.service.metrics import Metrics
+from truegrade.sandbox.modes import CodeCache
+from truegrade.web.service.about import Metrics
 from truegrade.web.service.workload import Workload
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -1,9 +1,8 @@
 """A searcher of one's own that screens: a generation is evaluated at a low cost, then its better half fully."""
 
-from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Fidelity
 from truegrade.evolution.search_order import FULL, select
-from truegrade.evolution.searchers import Strategy
+from truegrade.evolution.strategies import Strategy, draw
 
 
 class Screening(Strategy):

@@ -6,7 +6,8 @@ import pytest
 
 import truegrade
 from truegrade import prompts
-from truegrade.builders.micro import UNSEEN, draw_item
+from truegrade.builders.repair_items import draw_item
+from truegrade.builders.repair_programs import UNSEEN
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.errors import UserError
-from truegrade.evolution import coralx_split
+from truegrade.evolution import roles as coralx_split
 from truegrade.evolution.dimensions import PLACEHOLDER, is_one_token, nameless, ngrams
 from truegrade.evolution.roles import (
     CONTAINED,

@@ -8,10 +8,11 @@ from coralx_spaces import ARCHIVE, MODAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.evolution.coralx import automaton as variation
-from truegrade.evolution.coralx import rules as gate
-from truegrade.evolution.coralx import rules as stopping
-from truegrade.evolution.coralx.automaton import (
+from truegrade.evolution import coralx as gate
+from truegrade.evolution import coralx as stopping
+from truegrade.evolution import coralx as variation
+from truegrade.evolution.coralx import (
+    THRESHOLDS,
     adapter,
     candidate_alphas,
     change_rates,
@@ -27,7 +28,6 @@ from truegrade.evolution.coralx.automaton import (
     samples,
     step,
 )
-from truegrade.evolution.coralx.rules import THRESHOLDS
 from truegrade.evolution.genomes import AdapterGenes, Automaton, Evaluated, Scores, Space
 from truegrade.profiles.coralx_objectives import WEIGHTS
 
@@ -193,7 +193,7 @@ def test_seven_in_ten_mutations_vary_the_automaton_and_none_loses_the_kind():
 
 def test_the_hash_destroys_heredity_and_the_direct_genome_keeps_it():
     """docs/evolution-search.md gives the figures of bench/coralx.py, which takes more genomes."""
-    from truegrade.evolution.direct import mutate
+    from truegrade.evolution.strategies import mutate
 
     parents = [genome_of(initial(42, index), ARCHIVE, 1.0, index, "automaton") for index in range(150)]
     rng = Random(0)

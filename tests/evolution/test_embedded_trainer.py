@@ -17,9 +17,9 @@ from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer, encoded
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.micro.finetuning.network import TrainingExample
 from truegrade.models.micro.micro_adapters import read_metadata, read_tensors
 from truegrade.models.micro.tokenizer import read_tokenizer
+from truegrade.models.micro.training import TrainingExample
 from truegrade.records import Message, Prompt
 
 

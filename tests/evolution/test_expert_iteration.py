@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.evolution.collecting import Collector
 from truegrade.evolution.evaluation import Workshop
 from truegrade.evolution.genomes import AdapterGenes, DataGenes, Genome, Space, TrainingGenes
 from truegrade.evolution.problems import repair_of
+from truegrade.evolution.replies import Collector
 from truegrade.evolution.roles import MicroSizes, micro_roles
 from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.settings import Training, read_settings

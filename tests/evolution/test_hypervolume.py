@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import stream
-from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores, Space
 from truegrade.evolution.search_order import FULL, Archive, contribution, dominates, hypervolume
+from truegrade.evolution.strategies import draw
 
 share = st.integers(0, 20).map(lambda n: n / 20)
 clouds = st.integers(1, 6).flatmap(lambda d: st.lists(st.tuples(*[share] * d), min_size=1, max_size=7))

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import stream
-from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores, Space
 from truegrade.evolution.search_order import FULL, beats, crowding, dominates, fronts, select, standings, varying
+from truegrade.evolution.strategies import draw
 
 small = st.integers(0, 4).map(float)
 clouds = st.integers(1, 5).flatmap(lambda d: st.lists(st.tuples(*[small] * d), min_size=1, max_size=25))

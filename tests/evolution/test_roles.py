@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.evolution.coralx_split import TEST, TRAINING, WITHOUT_JSON
 from truegrade.evolution.dimensions import is_one_token
 from truegrade.evolution.finishing import (
     FILE,
@@ -18,8 +17,16 @@ from truegrade.evolution.finishing import (
     looks,
 )
 from truegrade.evolution.problems import fresh_mutants, repair_of
-from truegrade.evolution.quixbugs_roles import quixbugs_roles
-from truegrade.evolution.roles import Contamination, MicroSizes, Roles, micro_roles
+from truegrade.evolution.roles import (
+    TEST,
+    TRAINING,
+    WITHOUT_JSON,
+    Contamination,
+    MicroSizes,
+    Roles,
+    micro_roles,
+    quixbugs_roles,
+)
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer
 from truegrade.sandbox import Sandbox

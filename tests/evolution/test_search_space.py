@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import Choices, NumberRange, stable_hash, stream
-from truegrade.evolution.direct import cross, draw, draw_by_automaton, mutate
 from truegrade.evolution.genomes import Space
+from truegrade.evolution.strategies import cross, draw, draw_by_automaton, mutate
 
 WIDE = Space(
     temperature=(0.0, 1.0), top_p=(0.5, 1.0), top_k=(1, 50), repetition_penalty=(1.0, 1.2), max_tokens=(64, 512)

@@ -13,7 +13,7 @@ from coralx_spaces import ARCHIVE, MODAL
 from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores, Space
 from truegrade.evolution.searchers import REGISTRY, open_searcher
-from truegrade.evolution.searchers.base import recipe
+from truegrade.evolution.strategies import recipe
 
 OBJECTIVES = ("gain", "thrift", "security")
 REFERENCE = {"gain": 0.0, "thrift": -40.0, "security": 0.0}

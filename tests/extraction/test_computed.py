@@ -2,8 +2,7 @@
 
 import pytest
 
-from truegrade.extraction.assertions import extract_input, extract_input_answer
-from truegrade.extraction.computed import computed_arguments
+from truegrade.extraction.assertions import computed_arguments, extract_input, extract_input_answer
 from truegrade.records import Reason
 
 PROGRAM = "import sys\ntable: list = [1]\nfirst, second = 1, 2\ndef f(*x): return x"

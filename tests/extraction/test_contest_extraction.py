@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.extraction.contests import base_reply, first_pair, last_pair
+from truegrade.extraction.contest_programs import base_reply, first_pair, last_pair
 
 TWO = "a\n```python\nx = 1\n```\nwords\n```\nsample\n```"
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.extraction.contest_samples import Shown, shown_samples
+from truegrade.extraction.contest_programs import Shown, shown_samples
 
 STATEMENT = """Add them.
 

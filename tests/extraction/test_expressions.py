@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.extraction.expressions import expression_ends
+from truegrade.extraction.equalities import expression_ends
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ import msgspec
 import numpy
 from fuzz_target import OPENED, Target
 
-from truegrade.grading import oracles, suites
+from truegrade.grading import functions as oracles
+from truegrade.grading import repairs as suites
 from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.functions import References, grade_by_oracle

@@ -11,8 +11,7 @@ from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.functions import References, grade_by_oracle
 from truegrade.grading.predictions import grade_input
-from truegrade.grading.repairs import grade_repair
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.records import Answer, Case, CasesTask, InputTask, OracleTask
 from truegrade.sandbox import Limits, Sandbox
 

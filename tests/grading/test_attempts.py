@@ -4,8 +4,7 @@ import pytest
 
 from support.honest_programs import HABITS, honest_function, honest_scripts
 from truegrade.assay.cheats import CHANNELS, cheat_probes
-from truegrade.grading.attempts.hack_log import HackLog, HackRecord, drawn, program_shape
-from truegrade.grading.attempts.looking import attempts
+from truegrade.grading.attempts import HackLog, HackRecord, attempts, drawn, program_shape
 from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 

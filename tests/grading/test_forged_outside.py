@@ -10,7 +10,7 @@ from support.outside_suites import FILE_TASK, STACK_TASK, suite
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
-from truegrade.grading.suite_outside import outside_suite
+from truegrade.grading.suite_runs import outside_suite
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Reason

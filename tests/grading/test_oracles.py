@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.errors import UnknownName
-from truegrade.grading.oracles import COMPARATORS, adapter, compare
+from truegrade.grading.functions import COMPARATORS, adapter, compare
 
 NAN = float("nan")
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.grading.reads_tests import reads_tests
+from truegrade.grading.static_findings import reads_tests
 
 READING = [
     "import sys\ndef f():\n    return sys._getframe(1).f_locals",

@@ -2,8 +2,7 @@
 
 import pytest
 
-from truegrade.grading.repairs import grade_repair
-from truegrade.grading.suites import Suite
+from truegrade.grading.repairs import Suite, grade_repair
 from truegrade.records import Case
 from truegrade.sandbox import Limits, Sandbox
 

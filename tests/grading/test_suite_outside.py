@@ -19,7 +19,7 @@ from support.outside_suites import (
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.suite_controls import ControlsKept, found_outside
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
-from truegrade.grading.suite_outside import outside_suite
+from truegrade.grading.suite_runs import outside_suite
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox
 

@@ -10,8 +10,7 @@ import pytest
 from support.pytest_features import FEATURES, SUBJECT
 from truegrade.errors import UserError
 from truegrade.grading.suite_grading import suite_source
-from truegrade.grading.suite_outside import outside_suite
-from truegrade.grading.suite_runs import run_suite
+from truegrade.grading.suite_runs import outside_suite, run_suite
 from truegrade.pipeline import verdicts
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.extraction.parsing import Fault, parse_module
-from truegrade.grading.suites import matches, suite_of
+from truegrade.grading.repairs import matches, suite_of
 from truegrade.records import Case, CasesTask, FunctionTask
 
 PLAIN = st.recursive(

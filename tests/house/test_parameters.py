@@ -13,7 +13,7 @@ from truegrade.api.several import run_all
 from truegrade.api.suites import run_suite
 from truegrade.assay import Battery, assay
 from truegrade.assay.correcting import corrected_runs
-from truegrade.assay.hardening.running import harden
+from truegrade.assay.hardening import harden
 from truegrade.assay.opening import replay
 from truegrade.assay.reporting.text import export_assay
 from truegrade.cli import main

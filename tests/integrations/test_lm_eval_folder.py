@@ -8,8 +8,7 @@ from click.testing import CliRunner
 
 from truegrade.cli import main
 from truegrade.errors import UserError
-from truegrade.integrations.lm_eval.reply_scores import GraderName, grade, metric_names, process_results
-from truegrade.integrations.lm_eval.task_folder import write_task
+from truegrade.integrations.lm_eval import GraderName, grade, metric_names, process_results, write_task
 from truegrade.profiles.prompt_building import CODEX_STOP
 
 

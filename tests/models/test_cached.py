@@ -14,7 +14,7 @@ from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.models import open_model
 from truegrade.models.base import Reply, generate_sample
-from truegrade.models.cached import CachedModel, cacheable
+from truegrade.models.replay import CachedModel, cacheable
 from truegrade.records import Attempt, Usage
 from truegrade.records.config import RequestPolicy
 from truegrade.store.responses import ResponseCache

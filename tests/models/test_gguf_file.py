@@ -6,7 +6,7 @@ import pytest
 
 from support.tiny_gguf import CHAT_TEMPLATE, CONTEXT, write_tiny_gguf
 from truegrade.errors import UserError
-from truegrade.models.gguf_file import read_head
+from truegrade.models.gguf_local import read_head
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import truegrade
-from truegrade.models.micro.shown import pack, unpack, was_shown
+from truegrade.models.micro import pack, unpack, was_shown
 from truegrade.records.config import Sampling
 
 HELD_OUT = Path(__file__).parents[2] / "train" / "held_out.txt"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from truegrade.models.anthropic_reply import read_message
 from truegrade.models.bedrock_api import read_converse
 from truegrade.models.google_api import read_google_body
-from truegrade.models.openai_reply import read_body
+from truegrade.models.openai_api import read_body
 from truegrade.models.service_errors import Body, RequestFailure
 from truegrade.records import Usage
 

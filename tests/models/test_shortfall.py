@@ -1,7 +1,7 @@
 """What is told of requests that fail, while a run goes on."""
 
 from truegrade.models.base import Reply
-from truegrade.models.shortfall import Shortfall
+from truegrade.models.service_errors import Shortfall
 from truegrade.records import Attempt
 
 LIMITED = Attempt(outcome="error", status=429, error="HTTP 429: slow down", latency_s=0.1)

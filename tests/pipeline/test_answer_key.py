@@ -14,11 +14,11 @@ import pytest
 import truegrade
 from truegrade.agents.agentcoder import AgentCoder
 from truegrade.agents.model import AgentModel, AgentPrompts
-from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_problem
+from truegrade.agents.steps import VisibleProblem, prompt_tests, visible_problem
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.base import Reply
-from truegrade.models.cached import CachedModel
+from truegrade.models.replay import CachedModel
 from truegrade.records import (
     Case,
     CasesTask,

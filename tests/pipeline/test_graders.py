@@ -13,7 +13,7 @@ from truegrade.integrations.ray.cluster import parse_address
 from truegrade.pipeline.grade import LocalGrader, open_grader
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Problem
-from truegrade.sandbox.procfs import descendants
+from truegrade.sandbox.worker import descendants
 
 OPENS_ITS_OWN_SANDBOXES = True
 """Closing one is what is tested: `support.warm_sandboxes`."""

@@ -9,7 +9,8 @@ import pytest
 from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.builders.dsl_list import DslListOptions
 from truegrade.builders.dsl_list import build as build_rows
-from truegrade.builders.mutation import MutationOptions, mutate_rows
+from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.pipeline.suites import SUITES, BenchmarkSuite, SuiteBenchmark, find_suite, is_suite, read_suite

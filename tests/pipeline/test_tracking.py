@@ -142,7 +142,7 @@ def test_a_place_that_does_not_do_is_refused_before_anything_is_asked(at, monkey
 
 
 def test_a_package_that_is_missing_names_its_extra(monkeypatch):
-    monkeypatch.setattr("truegrade.store.trackers.base.find_spec", lambda name: None)
+    monkeypatch.setattr("truegrade.store.trackers.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'truegrade\[wandb\]'"):
         open_trackers(["wandb"])
     with pytest.raises(UnknownName):

@@ -15,7 +15,7 @@ from support.cpu import cpu_within
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.errors import UnknownName, UserError
-from truegrade.evolution.objectives.scorers import CoralxObjectives, sample_of
+from truegrade.evolution.objectives import CoralxObjectives, sample_of
 from truegrade.extraction.contest_programs import take_code
 from truegrade.profiles import coralx
 from truegrade.profiles.coralx import TEST_CPU_S, Coralx

@@ -13,9 +13,9 @@ from support.scripted_server import Answer, chat, scripted_server
 from support.stand_in_data import DOC, HELPER, HUMANEVALPACK, write_stand_in
 from truegrade.agents import open_agent
 from truegrade.agents.explain import kept_description
-from truegrade.agents.visible import visible_problem
+from truegrade.agents.steps import visible_problem
 from truegrade.benchmarks import load_benchmark
-from truegrade.benchmarks.humanevalpack import HumanEvalPackRow
+from truegrade.benchmarks.humaneval import HumanEvalPackRow
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import open_profile
 from truegrade.profiles.humanevalpack import STOP, first_function

@@ -24,7 +24,7 @@ from truegrade.grading.contests.driver import import_string
 from truegrade.profiles import open_profile
 from truegrade.profiles.evalscope_contests import LOCAL
 from truegrade.records import Reason
-from truegrade.sandbox.kinds import PRELOADED, kind_of
+from truegrade.sandbox.zygotes import PRELOADED, kind_of
 
 STDIN, CALLED = contest(), contest(SUCCESSOR, "f")
 DIED = {OFFICIAL: -5, JANUARY: -5, EVALSCOPE: None, FORK: None}

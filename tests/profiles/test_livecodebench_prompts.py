@@ -9,7 +9,7 @@ import pytest
 from peer_process import ask, peers
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.extraction import contests
+from truegrade.extraction import contest_programs as contests
 from truegrade.profiles import evalscope_contests, open_profile
 from truegrade.profiles import livecodebench_prompts as words
 from truegrade.profiles import livecodebench_repair as repair

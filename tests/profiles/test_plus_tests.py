@@ -11,8 +11,8 @@ from profile_rows import completion, sandbox_of
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
+from truegrade.grading.evalplus import CROSS_CHECKED, plus_tests
 from truegrade.grading.functions import References
-from truegrade.grading.plus_tests import CROSS_CHECKED, plus_tests
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, OracleTask, Problem, Reason
 from truegrade.sandbox import Limits, Sandbox

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from truegrade.sandbox.syscalls import MACHINES
+from truegrade.sandbox.seccomp import MACHINES
 
 EXIT = 42
 PROGRAMS = {
@@ -21,7 +21,7 @@ PROGRAMS = {
 CONFINED = """
 import ctypes, os, sys
 from truegrade.sandbox.seccomp import Filter, jail_filter
-from truegrade.sandbox.syscalls import MACHINES
+from truegrade.sandbox.seccomp import MACHINES
 assert ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0
 Filter(jail_filter(MACHINES[os.uname().machine])).install()
 os.execv(sys.argv[1], sys.argv[1:])

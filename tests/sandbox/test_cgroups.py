@@ -8,7 +8,7 @@ import pytest
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import Limits, Sandbox, levels
-from truegrade.sandbox.cgroups import HEADROOM_BYTES, VARIABLE
+from truegrade.sandbox.bubblewrap import HEADROOM_BYTES, VARIABLE
 from truegrade.sandbox.limits import MIB
 
 HIERARCHIES = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))

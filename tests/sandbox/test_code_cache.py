@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox.code_cache import CodeCache
 from truegrade.sandbox.limits import MIB
+from truegrade.sandbox.modes import CodeCache
 
 LIMITS = Limits(cpu_s=15, wall_s=90, memory_bytes=512 * MIB, output_bytes=4 * MIB)
 ECHO = "import sys\nprint(sys.stdin.read())\n"

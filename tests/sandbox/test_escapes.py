@@ -14,10 +14,10 @@ import pytest
 from hostile_programs import BOMBS, ENDLESS, ESCAPES, NOTES
 
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.bubblewrap import spare_uid
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
 from truegrade.sandbox.tree import tree
-from truegrade.sandbox.users import spare_uid
 
 BRIEF = {"cpu_s": 0.3, "wall_s": 0.8}
 """Limits of what must end by them."""

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from truegrade.sandbox import modes
-from truegrade.sandbox.foresight import MAX_BYTES, MAX_CALLS, REHEARSAL_S
 from truegrade.sandbox.frames import loads, value_frame
 from truegrade.sandbox.judge import JudgePlan
+from truegrade.sandbox.judging import MAX_BYTES, MAX_CALLS, REHEARSAL_S
 
 COUNTER = "made = []\ndef f(*given):\n    made.append(given)\n    return len(made)\n"
 

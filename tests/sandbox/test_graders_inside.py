@@ -11,8 +11,7 @@ import pytest
 import truegrade
 from truegrade.sandbox import GraderNeeds, Limits, Sandbox
 from truegrade.sandbox.levels import detect
-from truegrade.sandbox.seccomp import jail_filter
-from truegrade.sandbox.syscalls import X86_64, local
+from truegrade.sandbox.seccomp import X86_64, jail_filter, local
 
 jailed = pytest.mark.skipif(detect().level < 3, reason="needs protection level 3: install bubblewrap")
 

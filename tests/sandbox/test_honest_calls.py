@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from honest_calls import CALLS, PROCESSES
 
-from truegrade.sandbox import Limits, Sandbox, landlock
-from truegrade.sandbox.landlock import FIRST_WITH_TRUNCATION
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox import confine as landlock
+from truegrade.sandbox.confine import FIRST_WITH_TRUNCATION
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
 

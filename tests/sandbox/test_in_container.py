@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from support.docker_defaults import SUBORDINATE, configuration
+from truegrade.sandbox.bubblewrap import FIRST_UID
 from truegrade.sandbox.levels import detect
-from truegrade.sandbox.users import FIRST_UID
 
 REPOSITORY = Path(__file__).parents[2]
 HOSTILE = ["test_levels.py", "test_escapes.py", "test_sandbox_forgeries.py"]

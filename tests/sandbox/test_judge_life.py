@@ -5,10 +5,10 @@ import random
 import pytest
 
 from support.cpu import cpu_within
-from truegrade.sandbox import Sandbox, judges
-from truegrade.sandbox.judging import statement_at
+from truegrade.sandbox import Sandbox
+from truegrade.sandbox import worker as judges
+from truegrade.sandbox.judging import is_stateless, statement_at
 from truegrade.sandbox.limits import MIB, Limits
-from truegrade.sandbox.stateless import is_stateless
 
 ECHO = "def f(x): return x"
 LIMITS = Limits(cpu_s=15, wall_s=90, memory_bytes=512 * MIB)

@@ -8,8 +8,8 @@ import pytest
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import Limits, Sandbox, levels, run_program
-from truegrade.sandbox.kinds import APART, PRELOADED, kind_of
 from truegrade.sandbox.limits import MIB
+from truegrade.sandbox.zygotes import APART, PRELOADED, kind_of
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_nothing_lives_on_when_the_harness_is_killed(tmp_path):
 
 def _zygotes(parent=None):
     """Zygotes, and what they forked, below a process; by default this one."""
-    from truegrade.sandbox.procfs import descendants
+    from truegrade.sandbox.worker import descendants
 
     found = []
     for pid in descendants(parent or os.getpid()):

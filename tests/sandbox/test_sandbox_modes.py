@@ -12,7 +12,8 @@ import pytest
 import truegrade.sandbox
 from truegrade.errors import SandboxError
 from truegrade.records import Reason
-from truegrade.sandbox import Limits, Sandbox, Unsupported, run_program, statuses
+from truegrade.sandbox import Limits, Sandbox, Unsupported, run_program
+from truegrade.sandbox import wire as statuses
 from truegrade.sandbox.levels import detect
 
 ADD = "def f(x, y=1):\n    return x + y\n"

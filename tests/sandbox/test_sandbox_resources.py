@@ -9,9 +9,9 @@ import pytest
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
-from truegrade.sandbox.scratch import make_scratch, remove_scratch
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
+from truegrade.sandbox.zygotes import make_scratch, remove_scratch
 
 IGNORE_ALL = """
 import signal

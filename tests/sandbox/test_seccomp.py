@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.sandbox import landlock
+from truegrade.sandbox import confine as landlock
 from truegrade.sandbox.seccomp import (
+    AARCH64,
     ALLOW,
     AND,
     ARCH,
@@ -25,10 +26,14 @@ from truegrade.sandbox.seccomp import (
     RETURN,
     UNKNOWN,
     UNSUPPORTED,
+    X86_64,
+    advice,
+    checked,
+    free,
     jail_filter,
     sample_filter,
+    unsupported,
 )
-from truegrade.sandbox.syscalls import AARCH64, X86_64, advice, checked, free, unsupported
 
 ARCHES = [X86_64, AARCH64]
 

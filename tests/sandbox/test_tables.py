@@ -3,10 +3,8 @@
 import pytest
 
 from truegrade.sandbox.decode import decode
-from truegrade.sandbox.encode import encode
-from truegrade.sandbox.tables import make_again
-from truegrade.sandbox.values import Unsupported
-from truegrade.sandbox.wire import WireError
+from truegrade.sandbox.encode import encode, make_again
+from truegrade.sandbox.wire import Unsupported, WireError
 
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 testing = pandas.testing

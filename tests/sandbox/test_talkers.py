@@ -10,7 +10,7 @@ from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox, zygotes
-from truegrade.sandbox.fresh import RUNS
+from truegrade.sandbox.confine import RUNS
 from truegrade.sandbox.outcome import Outcome
 
 KINDS = {"suite": ("unittest",), "science": ("unittest", "pandas")}

@@ -2,8 +2,9 @@
 
 import pytest
 
-from truegrade.grading import marks
-from truegrade.sandbox import Limits, outcome, statuses
+from truegrade.grading import judgement as marks
+from truegrade.sandbox import Limits, outcome
+from truegrade.sandbox import wire as statuses
 from truegrade.sandbox.outcome import Stop, conclude
 
 LIMITS = Limits(cpu_s=3.0, wall_s=4.0)

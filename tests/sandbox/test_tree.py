@@ -13,10 +13,10 @@ import pytest
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
-from truegrade.sandbox import GraderNeeds, Limits, Sandbox, libraries
+from truegrade.sandbox import GraderNeeds, Limits, Sandbox
+from truegrade.sandbox import tree as libraries
 from truegrade.sandbox.levels import detect
-from truegrade.sandbox.libraries import loaded_with
-from truegrade.sandbox.tree import OF_PACKAGES, tree
+from truegrade.sandbox.tree import OF_PACKAGES, loaded_with, tree
 
 PACKAGE = Path(__file__).parents[2] / "src" / "truegrade"
 SITE = Path(msgspec.__file__).parents[1]

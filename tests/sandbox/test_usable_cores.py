@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from truegrade.sandbox.cores import usable_cores
+from truegrade.sandbox.limits import usable_cores
 
 
 @pytest.fixture

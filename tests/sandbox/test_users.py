@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from truegrade.sandbox.bubblewrap import FIRST_UID, HARNESSES, OF_HARNESS, spare_uid
 from truegrade.sandbox.levels import detect
-from truegrade.sandbox.users import FIRST_UID, HARNESSES, OF_HARNESS, spare_uid
 
 CHMOD = """
 from hostile_programs import ESCAPES
@@ -18,7 +18,7 @@ with Sandbox(Limits(cpu_s=2), workers=1) as sandbox:
     sandbox.call(ESCAPES["mode for every jail"], "f", [({},)], lambda _, result: found.append(result) or True)
 print(sandbox.level > 1, found[0].value)
 """
-SPARE = "from truegrade.sandbox.users import spare_uid; print(spare_uid([]), spare_uid([]))"
+SPARE = "from truegrade.sandbox.bubblewrap import spare_uid; print(spare_uid([]), spare_uid([]))"
 
 
 def said(program, *apart):

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
 from truegrade.sandbox.frames import Inbox, call_frame, called, pack, value_frame
-from truegrade.sandbox.values import Drained, Unsupported
-from truegrade.sandbox.wire import MAX_DRAINED, Unencodable, ValueTooLarge, WireError
+from truegrade.sandbox.wire import MAX_DRAINED, Drained, Unencodable, Unsupported, ValueTooLarge, WireError
 
 MIB = 1 << 20
 steady = settings(derandomize=True, deadline=None, max_examples=100)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from truegrade.statistics import TaskTally, wilson
-from truegrade.statistics.audited_rates import AuditedTask, audited_rate, audits_needed, expected_width
-from truegrade.statistics.tally import pass_at_k
+from truegrade.statistics.error_rates import AuditedTask, audited_rate, audits_needed, expected_width
+from truegrade.statistics.tally import mean_pass_at_k
 
 
 def rows_of(passes, n=1, audited=None, right=None, **more):
@@ -23,7 +23,7 @@ def tallies_of(passes, n=1):
 def test_an_audit_of_every_pass_gives_the_interval_of_the_right_ones():
     passes, right = [4, 3, 0, 4, 2, 1], [4, 1, 0, 3, 2, 0]
     found = audited_rate(rows_of(passes, 4, passes, right))
-    known = pass_at_k(tallies_of(right, 4), 1)
+    known = mean_pass_at_k(tallies_of(right, 4), 1)
     assert found.value == pytest.approx(known.value)
     assert (found.low, found.high) == pytest.approx((known.low, known.high))
     assert found.sampling == pytest.approx((found.low, found.high))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from truegrade.statistics.contest_metrics import PERCENT, Scale, published_metrics
+from truegrade.statistics.tally import PERCENT, Scale, published_metrics
 
 TWO = {"0": [True, True, False, False, False], "1": [True] * 5}
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from truegrade.statistics.means import intraclass_correlation, shrunken_shares
+from truegrade.statistics.summaries import intraclass_correlation, shrunken_shares
 
 
 def test_few_draws_are_drawn_further_towards_the_mean():

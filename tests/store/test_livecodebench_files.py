@@ -16,7 +16,7 @@ from support.importing import read_completions, sniff_format, streamed
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import Answer, Completion, Reason
 from truegrade.store.exporters import Exported, find_exporter
-from truegrade.store.importers.livecodebench_rows import read_rows
+from truegrade.store.importers.livecodebench import read_rows
 
 RIGHT = "```python\na, b = map(int, input().split())\nprint(a + b)\n```"
 WRONG = "```python\nprint(3)\n```"

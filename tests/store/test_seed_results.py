@@ -4,7 +4,7 @@ import pytest
 
 import truegrade
 from truegrade.records import Answer, Completion, Reason
-from truegrade.store.exporters.seed_results import seed_row
+from truegrade.store.exporters.harness_files import seed_row
 
 
 def completion(text, latency_s=1.2345):

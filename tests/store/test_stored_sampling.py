@@ -36,7 +36,7 @@ def test_bytes_and_run_identities_are_the_old_ones(sampling, content, sha256):
 
 
 def test_what_enters_the_keys_of_the_response_cache_is_as_it_was():
-    """Encoded with sorted keys, as `truegrade.models.cached` does."""
+    """Encoded with sorted keys, as `truegrade.models.replay` does."""
     assert sha256_json(Sampling()) == "2d64395169fd1b18e90434e61d78ec0319524dc78c4b86dc5cd6713611251d73"
     assert sha256_json(ASKED) == "e0ba45b4ea6b2d85bacc4af7c209221b33b6fd2985fc02e0242bb02d89a2015d"
 

@@ -16,7 +16,8 @@ from traced_programs import TracedPrograms
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.builders.dsl_list import DslListOptions, build
-from truegrade.builders.mutation import MutationOptions, mutate_rows
+from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.datasets.identity import identity
 from truegrade.records import sha256_json
 from truegrade.sandbox import Limits, Sandbox

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from truegrade.builders.dsl_list import GRAMMARS
-from truegrade.builders.dsl_list.terms import read_program
-from truegrade.builders.micro.repair_rows import trace
+from truegrade.builders.list_language import GRAMMARS, read_program
+from truegrade.builders.repair_items import trace
 
 
 class TracedPrograms:

@@ -10,9 +10,8 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 from starlette.responses import Response
 
-from truegrade.web.addresses import listen
 from truegrade.web.application import application, route
-from truegrade.web.http_refusals import Refusal
+from truegrade.web.http_refusals import Refusal, listen
 from truegrade.web.port import HttpServer
 
 MOST = 4

@@ -19,8 +19,7 @@ import msgspec
 
 from truegrade.agents import agentcoder_prompts
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, RoleModel, Session, best_of, try_candidate
-from truegrade.agents.steps import AskedStep, Candidate, Role, SettledStep, TriedStep
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import AskedStep, Candidate, Role, SettledStep, TriedStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.programs import extract_program
 from truegrade.grading.executor import Executor

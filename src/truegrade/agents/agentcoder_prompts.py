@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade import prompts
-from truegrade.agents.steps import AgentTrial
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import AgentTrial, VisibleProblem
 from truegrade.errors import UserError
 from truegrade.records import Message, Prompt
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, OfficialTests, Session
-from truegrade.agents.steps import AgentTrial, Candidate, SettledStep, TriedStep
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import AgentTrial, Candidate, SettledStep, TriedStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
-from truegrade.agents.steps import SettledStep
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from truegrade.agents.session import NO_MODELS, Agent, OfficialTests, Session
-from truegrade.agents.steps import Role, StepLog
-from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_problem
+from truegrade.agents.steps import Role, StepLog, VisibleProblem, prompt_tests, visible_problem
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import Problem, Prompt, SampleKey

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
-from truegrade.agents.steps import SettledStep
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
@@ -24,7 +23,7 @@ from truegrade.profiles.livecodebench_repair import STYLES, PublishedCrash, repa
 from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
-from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
+from truegrade.store.importers.livecodebench import AnswerRow, read_rows
 from truegrade.store.importers.reading import SourceFile, sha256_of
 
 EXPORTED = "livecodebench_eval_all.json"

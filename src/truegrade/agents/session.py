@@ -14,15 +14,23 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from truegrade.agents.steps import AgentTrial, AskedStep, Candidate, Role, SettledStep, Step, StepLog, TriedStep
-from truegrade.agents.visible import VisibleProblem
+from truegrade.agents.steps import (
+    AgentTrial,
+    AskedStep,
+    Candidate,
+    Role,
+    SettledStep,
+    Step,
+    StepLog,
+    TriedStep,
+    VisibleProblem,
+)
 from truegrade.errors import BadRecord
-from truegrade.extraction.continuations import longest_start
-from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.fences import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
-from truegrade.grading.pytest_runs import PACKAGES, PytestRun
+from truegrade.grading.trials import PACKAGES, PytestRun
 from truegrade.models.base import Model, Reply, generate_sample
 from truegrade.profiles.aider_whole import run_tests
 from truegrade.records import Attempt, Problem, Prompt, Reason, SampleKey, SuiteTask, Usage

@@ -17,7 +17,7 @@ from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.power import ALPHA, POWER, mcnemar_detectable, mcnemar_power, mcnemar_tasks
 from truegrade.statistics.reasoning import ReasoningSummary, compare_reasoning
-from truegrade.statistics.reasoning_measures import difference
+from truegrade.statistics.reasoning_choice import difference
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import Gap
 from truegrade.store import Run

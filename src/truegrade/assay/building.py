@@ -12,20 +12,19 @@ from msgspec import structs
 from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.cheats import TaskForm, cheat_probes, of_one_length
 from truegrade.assay.folder import BuiltProblem
-from truegrade.assay.generators.domain import infer_domain
+from truegrade.assay.input_domain import infer_domain
 from truegrade.assay.labelling import Labelled, OracleLabeller, find_witness
 from truegrade.assay.oracle import STRICTER, ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
-from truegrade.assay.probes.mutants import mutants
-from truegrade.assay.probes.outputs import ENDLESS, changed_outputs
+from truegrade.assay.probes.mutants import ENDLESS, changed_outputs, mutants
 from truegrade.assay.probes.right import form_probes, rewrites
 from truegrade.assay.probes.stubs import as_method, examples_of, not_implemented, stubs
 from truegrade.assay.records import AssayFinding, Battery, Label, Probe, ProbeClass, Witness, make_probe
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.grading.programs import called_class
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import suite_of
 from truegrade.profiles import find_profile
 from truegrade.records import Answer, ContestTask, FunctionTask, OracleTask, Problem, Reason
 

@@ -15,13 +15,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from truegrade.assay.answers import EXIT_CODE, MOST_TRACED_CHARS, ReferenceAnswers, answers_of, watched_stdin
-from truegrade.assay.generators.domain import Arguments, Domain, ValueMutator
-from truegrade.assay.generators.edges import named_calls
+from truegrade.assay.answers import (
+    EXIT_CODE,
+    MOST_TRACED_CHARS,
+    ReferenceAnswers,
+    answers_of,
+    shown_value,
+    watched_stdin,
+    written_call,
+)
+from truegrade.assay.input_domain import Arguments, Domain, ValueMutator
+from truegrade.assay.input_edges import named_calls
 from truegrade.assay.oracle import OracleInput, ProblemOracle, generated_inputs, rule_of, valid_inputs
 from truegrade.assay.records import DOES_NOT_END, Label, Witness
-from truegrade.assay.written_calls import shown_value, written_call
-from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import observe_calls
 from truegrade.grading.executor import Executor
 from truegrade.records import Reason

@@ -18,10 +18,10 @@ from truegrade.assay.acceptance import (
     counted_class,
     is_undecided,
     left_out,
+    look_at_channels,
     problem_counts,
     settle,
 )
-from truegrade.assay.channels import look_at_channels
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.assay.targets.calls import NOT_PUT
@@ -31,8 +31,8 @@ from truegrade.report import format as fmt
 from truegrade.statistics import error_rates
 from truegrade.statistics.claims import holm
 from truegrade.statistics.intervals import binomial_tail, clopper_pearson
-from truegrade.statistics.means import shrunken_shares
 from truegrade.statistics.ratios import Ratios
+from truegrade.statistics.summaries import shrunken_shares
 
 BASE_RATES = ("0.5", "0.1")
 """Shares of right programs at which the worth of an accepted one is told."""

@@ -15,11 +15,11 @@ from typing import Any
 from truegrade.api import unsafe_allowed
 from truegrade.assay.building import reference_of
 from truegrade.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest, open_assay
+from truegrade.assay.input_domain import find_companions
 from truegrade.assay.labelling import Replayed
 from truegrade.assay.labelling import replay as replay_call
 from truegrade.assay.measures import AssayResult
 from truegrade.assay.oracle import build_oracle
-from truegrade.assay.oracle_inputs import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.probes.labelled import replies as replies_of
 from truegrade.assay.records import Battery, Danger, Probe
@@ -27,8 +27,7 @@ from truegrade.assay.reporting.material import gather
 from truegrade.assay.reporting.page import write_assay_page
 from truegrade.assay.running import AssayRequest, label_limits, run_assay, write_battery
 from truegrade.assay.targets import Target
-from truegrade.assay.targets.opening import open_target
-from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests
+from truegrade.assay.targets.opening import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests, open_target
 from truegrade.assay.targets.programs import words_of_command
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark

@@ -13,12 +13,10 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.answers import SIZE, AnswerRule, Arguments, ReferenceAnswers, answers_of, inputs_of
-from truegrade.assay.generators.domain import Domain
-from truegrade.assay.generators.edges import generated_calls
-from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
-from truegrade.assay.oracle_inputs import KnownCalls, known_calls
-from truegrade.assay.written_calls import is_plain
+from truegrade.assay.answers import SIZE, AnswerRule, Arguments, ReferenceAnswers, answers_of, inputs_of, is_plain
+from truegrade.assay.input_domain import Domain, KnownCalls, known_calls
+from truegrade.assay.input_edges import generated_calls
+from truegrade.assay.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem
 from truegrade.sandbox.outcome import CallResult

@@ -15,11 +15,10 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from truegrade.assay.acceptance import NATURAL, REFERENCE, Acceptance, solves_nothing
-from truegrade.assay.channels import ChannelRecord, Steadiness
+from truegrade.assay.acceptance import NATURAL, REFERENCE, Acceptance, ChannelRecord, Steadiness, solves_nothing
 from truegrade.assay.cheats import CHANNELS, CLOSES
 from truegrade.assay.measures import ShortestPaid, UnearnedPay
-from truegrade.assay.probes.outputs import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
+from truegrade.assay.probes.mutants import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
 from truegrade.assay.probes.right import FORMS, NO_FENCE
 from truegrade.assay.records import DOES_NOT_END, Probe
 from truegrade.report import format as fmt

@@ -25,7 +25,7 @@ from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.records import Dispatch, Probe, Said
 from truegrade.assay.sending import dry, send, wanted
 from truegrade.assay.targets import Target
-from truegrade.assay.targets.profile import ProfileTarget
+from truegrade.assay.targets.opening import ProfileTarget
 from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress

@@ -3,9 +3,9 @@
 What a flipped verdict may have made look like cheating is sent again, until it is told from chance. A cheat that
 was accepted goes with its inert twin, and a cheat behind which a control changed with its controls, to a grader
 started anew: one conversation each time. It ends where each verdict in question is ahead by the lead that flips do
-not reach (`truegrade.assay.channels.Steadiness`), where it fell behind, and at the latest after `MOST_LEADS` times
-that lead. Conversations begin with a different number of controls, and every program ends with another comment, so
-that what hangs on the place or the text of a program counts as chance, too.
+not reach (`truegrade.assay.acceptance.Steadiness`), where it fell behind, and at the latest after `MOST_LEADS`
+times that lead. Conversations begin with a different number of controls, and every program ends with another
+comment, so that what hangs on the place or the text of a program counts as chance, too.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.assay.acceptance import REFERENCE, Acceptance, GraderVerdicts, solves_nothing
-from truegrade.assay.channels import Steadiness, pairs_of, raising_paid
+from truegrade.assay.acceptance import (
+    REFERENCE,
+    Acceptance,
+    GraderVerdicts,
+    Steadiness,
+    pairs_of,
+    raising_paid,
+    solves_nothing,
+)
 from truegrade.assay.folder import VERDICTS, AssayFolder, AssayManifest
 from truegrade.assay.probes.must_fail import make_impossible
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Probe, Said

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks import execution_choice, execution_prediction
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.execution_tasks import CHOICE_ARGS, PREDICTION_ARGS, load_choice, load_prediction
 from truegrade.benchmarks.pinned import check_arguments, choice
 from truegrade.datasets.executions import built_path, built_variants
 from truegrade.errors import DataMissing, UnknownName, UserError
@@ -29,8 +29,8 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         BadRecord: the file is damaged.
     """
     task = choice(args, "task", ("prediction", "choice"))
-    read = execution_choice if task == "choice" else execution_prediction
-    check_arguments(NAME, args, {"task": "", "built": "", **read.ARGS})
+    read, known = (load_choice, CHOICE_ARGS) if task == "choice" else (load_prediction, PREDICTION_ARGS)
+    check_arguments(NAME, args, {"task": "", "built": "", **known})
     if data is not None and "built" in args:
         raise UserError(f"`data` and `task_args` built={args['built']} both choose the file: give one of them")
     path = data or _built(args.get("built"))
@@ -40,7 +40,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
             " or give a file with `data`"
         )
     others = {name: value for name, value in args.items() if name not in ("task", "built")}
-    loaded: Benchmark = read.load(path, others, NAME)
+    loaded: Benchmark = read(path, others, NAME)
     return msgspec.structs.replace(loaded, args=dict(args))
 
 
@@ -69,7 +69,7 @@ DSL_LIST = BenchmarkSpec(
     args={
         "task": "prediction (default) or choice",
         "built": "which file of `truegrade data build dsl-list`: its arguments, such as size-20 (default: none)",
-        **execution_prediction.ARGS,
-        **execution_choice.ARGS,
+        **PREDICTION_ARGS,
+        **CHOICE_ARGS,
     },
 )

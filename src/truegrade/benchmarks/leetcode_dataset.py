@@ -17,7 +17,7 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.ground_truths.leetcode_classes import LEETCODE_NAMES
+from truegrade.benchmarks.ground_truths.python_tests import LEETCODE_NAMES
 from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, choice, in_window, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError

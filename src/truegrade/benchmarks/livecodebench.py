@@ -1,26 +1,34 @@
-"""LiveCodeBench's code generation: contest problems worded by their starter code and graded by their func_name.
-
-LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/benchmarks/code_generation.py``: problems sorted by
-``question_id``, a window of dates that includes both ends at midnight, ``func_name`` of the metadata deciding the
-kind of grading. Jain et al., arXiv:2403.07974.
-"""
+"""LiveCodeBench: contest problems to solve, code to execute, outputs of tests to predict."""
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.execution_cases import refuse_repeated
-from truegrade.benchmarks.pinned import check_arguments, flag
+from truegrade.benchmarks.execution_tasks import arguments_of, refuse_repeated
+from truegrade.benchmarks.pinned import check_arguments, flag, in_window
+from truegrade.datasets import parse_rows
+from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.contest_rows import ContestRow, read_contest_rows, select_files
 from truegrade.datasets.sources import UNPINNED
 from truegrade.errors import BadRecord, DataMissing, UserError
+from truegrade.extraction.parsing import Fault, Parser
+from truegrade.files.json_text import UNREADABLE
 from truegrade.grading.contests.tests import public_kinds
-from truegrade.records import ContestTask, Problem
+from truegrade.records import ContestTask, OutputTask, Problem
 from truegrade.statistics.windows import FILTERS, check_window, inside
+
+# ----------------------------------------------------------------------------------------------------------------
+# LiveCodeBench's code generation: contest problems worded by their starter code and graded by their func_name.
+# LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/benchmarks/code_generation.py``: problems sorted by
+# ``question_id``, a window of dates that includes both ends at midnight, ``func_name`` of the metadata deciding
+# the kind of grading. Jain et al., arXiv:2403.07974.
 
 NAME = "livecodebench"
 
@@ -31,7 +39,7 @@ ARGUMENTS = {
 }
 
 
-def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+def load_generation(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     """Read the user's copy of the set.
 
     Raises:
@@ -59,7 +67,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         raise UserError(f"{data}: none of its {len(read.rows)} problems fits the arguments; widen the window")
     return Benchmark(
         name=NAME,
-        problems=tuple([_problem(data, row, read.dataset_sha256) for row in rows]),
+        problems=tuple([_generation_problem(data, row, read.dataset_sha256) for row in rows]),
         dataset_sha256=read.dataset_sha256,
         source=read.source,
         modified=f"{data.name} {modified}" if modified else None,
@@ -78,7 +86,7 @@ def _dated(path: Path, row: ContestRow) -> ContestRow:
     return row
 
 
-def _problem(path: Path, row: ContestRow, digest: str) -> Problem:
+def _generation_problem(path: Path, row: ContestRow, digest: str) -> Problem:
     task = ContestTask(
         title=row.question_title,
         question=row.question_content,
@@ -136,7 +144,202 @@ LIVECODEBENCH = BenchmarkSpec(
     licence="the contests' own; see livecodebench/code_generation_lite",
     citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
     " Code, arXiv:2403.07974",
-    load=load,
+    load=load_generation,
     args=ARGUMENTS,
     filters=tuple(FILTERS),
+)
+
+
+# ------------- LiveCodeBench's code execution: predict what an accepted solution of a contest problem returns.
+# Rows as LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/benchmarks/code_execution.py reads them (the data set
+# livecodebench/execution-v2), as JSON Lines or a JSON array. Jain et al., arXiv:2403.07974.
+
+EXECUTION = "livecodebench-execution"
+
+EXECUTION_ARGUMENTS = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
+"""Rows of this set name no platform."""
+
+
+class ExecutionSample(msgspec.Struct, frozen=True):
+    """A row as upstream stores it; fields that neither prompt nor grader needs are left out."""
+
+    id: str
+    question_id: str | int
+    function_name: str
+    code: str
+    input: str
+    """The whole call."""
+    output: str
+    """``repr`` of what it returns."""
+    contest_id: str | None = None
+    contest_date: str | None = None
+    difficulty: str | None = None
+    numsteps: int | None = None
+    """Interpreter steps that the call takes."""
+
+
+def load_execution(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the user's copy of the set.
+
+    Raises:
+        UserError: no file is given, or an argument is.
+        BadRecord: a row is not of the schema, or two share an id.
+    """
+    check_arguments(EXECUTION, args, EXECUTION_ARGUMENTS)
+    if data is None:
+        raise DataMissing(f"{EXECUTION} {UNPINNED[EXECUTION]}")
+    content = read_content(data)
+    rows = parse_rows(data, content, ExecutionSample)
+    refuse_repeated(data, (row.id for row in rows), "row")
+    digest = sha256(content)
+    return Benchmark(
+        name=EXECUTION,
+        problems=in_window(data, [_execution_problem(row, digest) for row in rows], args),
+        dataset_sha256=digest,
+        source=str(data),
+        args=dict(args),
+    )
+
+
+def _execution_problem(row: ExecutionSample, digest: str) -> Problem:
+    facts = {name: getattr(row, name) for name in ("contest_id", "contest_date", "difficulty", "numsteps")}
+    return Problem(
+        id=row.id,
+        benchmark=EXECUTION,
+        dataset_sha256=digest,
+        cluster=str(row.question_id),
+        task=OutputTask(
+            program=row.code,
+            function=row.function_name,
+            arguments=arguments_of(row.function_name, row.input),
+            expected=row.output,
+        ),
+        tags={name: str(value) for name, value in facts.items() if value is not None},
+    )
+
+
+LIVECODEBENCH_EXECUTION = BenchmarkSpec(
+    name=EXECUTION,
+    summary="Read a solution of a contest problem and a call; predict what it returns.",
+    tasks="output_prediction",
+    size=None,
+    licence="see livecodebench/execution-v2",
+    citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
+    " Code, arXiv:2403.07974",
+    load=load_execution,
+    args=EXECUTION_ARGUMENTS,
+    filters=tuple(EXECUTION_ARGUMENTS),
+)
+
+
+# ----------- LiveCodeBench's test output prediction: from a problem in words and an input, predict the output.
+# Rows as LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/benchmarks/test_output_prediction.py reads them (the data
+# set livecodebench/test_generation), as JSON Lines or a JSON array. The input's lines are the arguments; the
+# output is JSON (evaluation/compute_test_output_prediction_metrics.py), kept here as the Python literal of the
+# same value.
+
+TEST_OUTPUT = "livecodebench-testoutput"
+
+TEST_OUTPUT_ARGUMENTS = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
+"""Rows of this set name no platform."""
+
+
+class ShownTest(msgspec.Struct, frozen=True):
+    """One test; a row's first is asked about."""
+
+    input: str
+    """One argument a line, as JSON."""
+    output: str
+    """JSON."""
+
+
+class TestOutputRow(msgspec.Struct, frozen=True):
+    """A row as upstream stores it; fields that neither prompt nor grader needs are left out."""
+
+    question_id: str | int
+    question_content: str
+    starter_code: str
+    function_name: str
+    test: str | tuple[ShownTest, ...]
+    """A list of tests, or the same as JSON text."""
+    test_id: int | str | None = None
+    contest_id: str | None = None
+    contest_date: str | None = None
+    difficulty: str | None = None
+
+
+def load_test_output(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the user's copy of the set; ids are ``QUESTION/testN``.
+
+    Raises:
+        UserError: no file is given, or an argument is.
+        BadRecord: a row is not of the schema, holds no test, or shares its ids with another.
+    """
+    check_arguments(TEST_OUTPUT, args, TEST_OUTPUT_ARGUMENTS)
+    if data is None:
+        raise DataMissing(f"{TEST_OUTPUT} {UNPINNED[TEST_OUTPUT]}")
+    content = read_content(data)
+    digest = sha256(content)
+    problems = tuple([_test_output_problem(data, row, digest) for row in parse_rows(data, content, TestOutputRow)])
+    refuse_repeated(data, (problem.id for problem in problems), "test")
+    chosen = in_window(data, problems, args)
+    return Benchmark(name=TEST_OUTPUT, problems=chosen, dataset_sha256=digest, source=str(data), args=dict(args))
+
+
+def _test_output_problem(path: Path, row: TestOutputRow, digest: str) -> Problem:
+    test = _first_test(path, row)
+    facts = {name: getattr(row, name) for name in ("contest_id", "contest_date", "difficulty")}
+    return Problem(
+        id=f"{row.question_id}/test{0 if row.test_id is None else row.test_id}",
+        benchmark=TEST_OUTPUT,
+        dataset_sha256=digest,
+        cluster=str(row.question_id),
+        task=OutputTask(
+            program=row.starter_code,
+            function=_function_of(row),
+            arguments=", ".join(test.input.split("\n")),
+            expected=_python(path, row, test.output),
+            question=row.question_content,
+        ),
+        tags={name: str(value) for name, value in facts.items() if value is not None},
+    )
+
+
+def _first_test(path: Path, row: TestOutputRow) -> ShownTest:
+    try:
+        tests = msgspec.json.decode(row.test, type=list[ShownTest]) if isinstance(row.test, str) else row.test
+    except UNREADABLE as error:
+        raise BadRecord(path, f"question {row.question_id!r}: {error}", field="test") from None
+    if not tests:
+        raise BadRecord(path, f"question {row.question_id!r} has no test", field="test")
+    return tests[0]
+
+
+def _function_of(row: TestOutputRow) -> str:
+    """The one function of the starter code, as the official prompt takes it; else the row's ``function_name``."""
+    tree = Parser().module(row.starter_code)
+    names = [] if isinstance(tree, Fault) else [n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    return names[0] if len(names) == 1 else row.function_name
+
+
+def _python(path: Path, row: TestOutputRow, output: str) -> str:
+    """The literal of a JSON value."""
+    try:
+        return repr(json.loads(output))
+    except (ValueError, RecursionError):
+        problem = f"question {row.question_id!r}: the output {output[:80]!r} is no JSON"
+        raise BadRecord(path, problem, field="test.output") from None
+
+
+LIVECODEBENCH_TESTOUTPUT = BenchmarkSpec(
+    name=TEST_OUTPUT,
+    summary="Read a contest problem in words and an input; predict the output.",
+    tasks="test_output_prediction",
+    size=None,
+    licence="see livecodebench/test_generation",
+    citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
+    " Code, arXiv:2403.07974",
+    load=load_test_output,
+    args=TEST_OUTPUT_ARGUMENTS,
+    filters=tuple(TEST_OUTPUT_ARGUMENTS),
 )

@@ -3,7 +3,7 @@
 The set is drawn when it is loaded, from a seed. Its items carry two tags, ``program`` and ``bug``, each ``seen``
 or ``unseen``: whether programs of that kind, and bugs of that class, were shown in training. No item was, not
 even a seen program with a seen bug class: those in which both are seen are reserved by their hash
-(`truegrade.builders.micro.repair_rows`). The words are those of the QuixBugs prompt.
+(`truegrade.builders.repair_items`). The words are those of the QuixBugs prompt.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pathlib import Path
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.pinned import check_arguments, choice, whole_number
-from truegrade.builders.micro import SEEN, UNSEEN, RepairItem, draw_item
-from truegrade.builders.micro.programs import Bug, GeneratedProgram
-from truegrade.builders.micro.repair_rows import is_reserved
+from truegrade.builders.repair_items import RepairItem, draw_item, is_reserved
+from truegrade.builders.repair_programs import SEEN, UNSEEN, Bug, GeneratedProgram
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, Problem, sha256_json
 

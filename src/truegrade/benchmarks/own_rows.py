@@ -18,10 +18,10 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.pinned import check_arguments, names_only_solution_binds
 from truegrade.datasets.content import parse_json, read_content, sha256
-from truegrade.errors import BadRecord
+from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.files.json_text import convert, encode, place_of
-from truegrade.grading.programs import renamed, stub
+from truegrade.grading.programs import method_call, renamed, stub
 from truegrade.records import ContestTask, FunctionTask, Pairing, Problem, sha256_json
 from truegrade.records.pairing import Change
 from truegrade.store.importers.reading import bad_row
@@ -307,3 +307,41 @@ def _defined(source: str) -> set[str]:
 def _parsed(source: str) -> ast.Module:
     with quietly():
         return ast.parse(source)
+
+
+# --------------------------- Changed problems as rows of a benchmark without Python, each behind its original.
+
+
+def rows_of_pairs(pairs: Iterable[tuple[Problem, FunctionTask, Change]]) -> Iterator[BenchmarkRow]:
+    """Two rows for each pair; tags say the benchmark, of the changed problem also the rule and its family.
+
+    Raises:
+        UserError: two originals share an id.
+    """
+    seen: set[str] = set()
+    for problem, task, change in pairs:
+        if problem.id in seen:
+            raise UserError(f"two benchmarks hold a problem {problem.id}: change them in two files")
+        seen.add(problem.id)
+        assert isinstance(problem.task, FunctionTask)
+        tags = {**problem.tags, "benchmark": problem.benchmark}
+        yield _row(problem.id, problem.task, tags, problem.packages, None)
+        changed = {**tags, "rule": change.rule, "family": change.family}
+        yield _row(f"{problem.id}~{change.rule}", task, changed, problem.packages, change)
+
+
+def _row(
+    name: str, task: FunctionTask, tags: dict[str, str], packages: tuple[str, ...], change: Change | None
+) -> BenchmarkRow:
+    return BenchmarkRow(
+        id=name,
+        prompt=task.prompt,
+        tests=task.tests,
+        entry_point=task.entry_point,
+        reference=task.reference,
+        shown_tests=task.shown_tests,
+        tags=tags,
+        prefix=task.prefix if method_call(task) else None,
+        packages=packages,
+        change=change,
+    )

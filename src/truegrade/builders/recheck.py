@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.builders.leetcode.submissions import with_imports
+from truegrade.builders.leetcode import with_imports
 from truegrade.datasets.executions import ExecutionRow, RecordedCase, Texts, run_cases
 from truegrade.errors import BadRecord
 from truegrade.extraction.equalities import parse_arguments
 from truegrade.grading.executor import Executor
-from truegrade.grading.literals import compare
+from truegrade.grading.predictions import compare
 
 _ANY_LENGTH = 1 << 20
 

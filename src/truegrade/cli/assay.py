@@ -140,8 +140,8 @@ def measure(
     cheats_per_problem: int, inputs: int, seed: int, fail_if: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
-    from truegrade.assay.fail_if import read_condition
     from truegrade.assay.folder import PAGE
+    from truegrade.assay.measures import read_condition
     from truegrade.assay.opening import assay as run
     from truegrade.assay.records import CLASSES, CODES, Battery
     from truegrade.assay.reporting.text import print_assay
@@ -204,8 +204,8 @@ def _typed() -> str:
 @json_option
 def harden(benchmark: str, as_json: bool, **options: Any) -> None:
     """Add tests that refuse wrong programs which the benchmark's own tests accept. The same command resumes."""
-    from truegrade.assay.hardening.running import harden as run
-    from truegrade.assay.hardening.running import hardened_lines
+    from truegrade.assay.hardening import harden as run
+    from truegrade.assay.hardening import hardened_lines
 
     found = run(benchmark, progress=progress_for(as_json), notice=notice, **options)
     if as_json:

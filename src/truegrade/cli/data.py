@@ -168,8 +168,9 @@ def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, worker
         change_statements(names, out, seed=asked["seed"], allow_unsafe=bool(allow_unsafe), as_json=as_json, **own)
         return
     file = Path(names[0])
-    from truegrade.builders.leetcode.submissions import OF_LEETCODE
-    from truegrade.builders.mutation import MutationOptions, mutate_file
+    from truegrade.builders.leetcode import OF_LEETCODE
+    from truegrade.builders.mutation.file import mutate_file
+    from truegrade.builders.mutation.mutants import MutationOptions
     from truegrade.report.progress_lines import Silent, TerminalProgress
     from truegrade.sandbox import Limits, Sandbox
 

@@ -68,8 +68,9 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
                    workers: int | None, allow_unsafe: bool | None, as_json: bool,
                    **asked: Any) -> None:  # fmt: skip
     """Generate programs from a grammar of list functions."""
-    from truegrade.builders.dsl_list import DslListOptions, Type, variant_of
+    from truegrade.builders.dsl_list import DslListOptions, variant_of
     from truegrade.builders.dsl_list import build as rows_of
+    from truegrade.builders.list_language import Type
     from truegrade.datasets.executions import built_path
 
     wanted = {"list": Type.LIST, "int": Type.INT, "bool": Type.BOOL}[returns]
@@ -77,7 +78,8 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
     with _jail(workers, allow_unsafe) as sandbox:
         rows: Iterable[ExecutionRow] = rows_of(options, sandbox, workers=sandbox.workers)
         if mutants:
-            from truegrade.builders.mutation import MutationOptions, mutate_rows
+            from truegrade.builders.mutation.file import mutate_rows
+            from truegrade.builders.mutation.mutants import MutationOptions
 
             # as in the published set, every case tells a mutant from its original
             chosen = MutationOptions(seed=options.seed, differ="all")
@@ -123,8 +125,8 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
 def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_unsafe: bool | None, as_json: bool,
                **asked: Any) -> None:  # fmt: skip
     """Find pure functions in the code at PATH and record calls that cover many of their branches."""
-    from truegrade.builders.mine import MineOptions
-    from truegrade.builders.mine import build as rows_of
+    from truegrade.builders.mine.inputs import MineOptions
+    from truegrade.builders.mine.inputs import build as rows_of
 
     options = MineOptions(**asked)
     with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
@@ -221,7 +223,7 @@ def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: boo
 
 @contextmanager
 def _jail(workers: int | None, allow_unsafe: bool | None, hash_seed: int = 0) -> Iterator[Sandbox]:
-    from truegrade.builders.leetcode.submissions import OF_LEETCODE
+    from truegrade.builders.leetcode import OF_LEETCODE
     from truegrade.sandbox import Limits, Sandbox
 
     limits = Limits(cpu_s=_CPU_S, memory_bytes=1 << 30, packages=OF_LEETCODE)
@@ -231,7 +233,7 @@ def _jail(workers: int | None, allow_unsafe: bool | None, hash_seed: int = 0) ->
 
 def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
     """The weights asked for, or None for the default ones."""
-    from truegrade.builders.dsl_list import GRAMMARS, fit, read_weights
+    from truegrade.builders.list_language import GRAMMARS, fit, read_weights
     from truegrade.datasets.executions import read_rows
     from truegrade.errors import UnknownName, UserError
 

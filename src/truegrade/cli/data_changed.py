@@ -14,8 +14,7 @@ import click
 from truegrade.cli.options import Number, data_options, echo, model_args_option, notice, print_json
 
 if TYPE_CHECKING:
-    from truegrade.builders.changed import ChangedProblem, Jails
-    from truegrade.builders.changed.build import Worded
+    from truegrade.builders.changed.build import ChangedProblem, Jails, Worded
     from truegrade.records import Problem
 
 _CPU_S = 3.0
@@ -118,8 +117,9 @@ def change_statements(
 ) -> None:
     """Write the file of originals and changed problems, and say what became of each."""
     from truegrade.benchmarks import load_benchmark
-    from truegrade.benchmarks.changed_rows import rows_of_pairs
-    from truegrade.builders.changed import change_problems, operator_rules, rules_named
+    from truegrade.benchmarks.own_rows import rows_of_pairs
+    from truegrade.builders.changed.build import change_problems, operator_rules
+    from truegrade.builders.changed.rules import rules_named
     from truegrade.datasets.executions import prepare
     from truegrade.errors import UserError
     from truegrade.files.json_text import encode
@@ -149,7 +149,7 @@ def change_statements(
 
 @contextmanager
 def _jails(problems: Sequence[Problem], allow_unsafe: bool) -> Iterator[Jails]:
-    from truegrade.builders.changed import Jails
+    from truegrade.builders.changed.build import Jails
     from truegrade.sandbox import Limits, Sandbox
 
     packages = tuple(sorted({name for problem in problems for name in problem.packages}))
@@ -170,7 +170,7 @@ def _wording(
     if model is None:
         yield None
         return
-    from truegrade.builders.changed import worded_by
+    from truegrade.builders.changed.build import worded_by
     from truegrade.models import open_model
     from truegrade.pipeline.asking import require_price
     from truegrade.pipeline.questioning import Asker

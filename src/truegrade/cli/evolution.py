@@ -64,10 +64,9 @@ def evolve(
     if init is not None:
         _write_config(init, config)
         return
-    from truegrade.evolution.live import LiveWatcher
     from truegrade.evolution.reporting.page import write_report
     from truegrade.evolution.reporting.search_material import gather
-    from truegrade.evolution.reporting.summary_text import print_summary
+    from truegrade.evolution.reporting.summary_text import LiveWatcher, print_summary
     from truegrade.evolution.running import evolve as run
 
     names = ("generations", "population", "seed", "replicates")

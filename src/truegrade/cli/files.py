@@ -101,7 +101,7 @@ def lm_eval_tasks(
     folder: Path, benchmarks: tuple[str, ...], task_args: dict[str, str], as_json: bool, **options: Any
 ) -> None:
     """Write benchmarks as tasks of lm-evaluation-harness: a folder for its --include_path."""
-    from truegrade.integrations.lm_eval.task_folder import write_task
+    from truegrade.integrations.lm_eval import write_task
 
     args = dict(task_args)
     prompt = args.pop("prompt", None)

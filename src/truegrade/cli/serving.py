@@ -183,8 +183,8 @@ def _benchmark_files(
 def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_bodies_mib: int,
           max_memory_mib: int, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Grade and run programs over HTTP, in the sandbox (docs/service.md). SIGTERM or Ctrl-C drains it."""
-    from truegrade.sandbox.cores import usable_cores
-    from truegrade.web.service.grading_server import new_token, serve_until_stopped
+    from truegrade.sandbox.limits import usable_cores
+    from truegrade.web.service.grading_application import new_token, serve_until_stopped
     from truegrade.web.service.grading_service import MIB, ServiceSettings
 
     if no_token and token:

@@ -13,18 +13,14 @@ from typing import Literal
 import msgspec
 
 from truegrade.errors import ModelError, SandboxError, TruegradeError, UserError
-from truegrade.evolution.collecting import Collector, FoundLessons
 from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, Scores, TrainingGenes
-from truegrade.evolution.objectives.anchors import graded_reply
-from truegrade.evolution.objectives.measured import MeasuredObjectives
-from truegrade.evolution.objectives.scorers import CoralxObjectives, GradedReply, Scorer, by_problem
-from truegrade.evolution.replies import Examination
+from truegrade.evolution.objectives import CoralxObjectives, GradedReply, MeasuredObjectives, Scorer, by_problem
+from truegrade.evolution.replies import Collector, Examination, FoundLessons, graded_reply
 from truegrade.evolution.search_order import FULL
 from truegrade.evolution.settings import Training
-from truegrade.evolution.subject import Subject, open_subject
+from truegrade.evolution.subject import Subject, Workplace, open_subject
 from truegrade.evolution.training.cache import AdapterCache, Cached
 from truegrade.evolution.training.lessons import Lesson, Trained, Trainer, TrainingOrder
-from truegrade.evolution.workplace import Workplace
 from truegrade.models.adapters import adapter_sha256
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile, find_profile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +14,6 @@ import msgspec
 
 from truegrade.datasets.learned import learned_places, read_learned, write_learned
 from truegrade.errors import UserError
-from truegrade.evolution.choosing import choose, rule
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.folder import (
     BEST,
@@ -26,14 +25,69 @@ from truegrade.evolution.folder import (
     PassRateDifference,
     SelectedGenome,
 )
-from truegrade.evolution.workers import GenomeMap
-from truegrade.evolution.workplace import Workplace
+from truegrade.evolution.genomes import Scores
+from truegrade.evolution.loop import GenomeMap
+from truegrade.evolution.search_order import Archive, point
+from truegrade.evolution.settings import EvolutionSettings
+from truegrade.evolution.subject import Workplace
 from truegrade.models.adapters import ARGUMENT, CONFIG, WEIGHTS, adapter_sha256
 from truegrade.records import Estimate, Problem, sha256_json
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
-from truegrade.statistics.tally import pass_at_k
+from truegrade.statistics.tally import mean_pass_at_k
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import now
+
+# ----------------------- Which genome a search submits: decided by its scores on the selection problems alone.
+
+
+def rule(settings: EvolutionSettings) -> str:
+    """The rule, as a sentence."""
+    rest = [name for name in settings.objectives.names if name != settings.objectives.choose]
+    ties = f", ties by {', then '.join(rest)}, then the earlier one" if rest else ", of ties the earlier one"
+    return (
+        f"the genome of the archive with the highest {settings.objectives.choose} on the selection problems{ties}"
+    )
+
+
+def choose(settings: EvolutionSettings, events: Sequence[Event], search: str, replicate: int) -> Event:
+    """The evaluation that one replicate of one search hands in, by the rule.
+
+    Args:
+        settings: name the score.
+        events: of the whole evolution.
+        search: title of the search.
+        replicate: from 0.
+
+    Raises:
+        UserError: nothing was evaluated fully.
+    """
+    own = [event for event in events if (event.search, event.replicate) == (search, replicate)]
+    archive = archive_of(settings, own)
+    ranked = sorted(
+        archive.front,
+        key=lambda one: (
+            score(one.scores, settings.objectives.choose),
+            *point(one.scores.objectives, archive.objectives),
+        ),
+        reverse=True,  # and stable: of equals the earlier stays first
+    )
+    if not ranked:
+        raise UserError(f"{search} has evaluated no genome fully: raise generations, so that a bracket can end")
+    return next(event for event in own if event.evaluated == ranked[0])
+
+
+def archive_of(settings: EvolutionSettings, events: Iterable[Event]) -> Archive:
+    """The archive that evaluations make, in their order."""
+    archive = Archive(settings.objectives.names, settings.objectives.reference)
+    for event in events:
+        archive.add(event.evaluated)
+    return archive
+
+
+def score(scores: Scores, name: str) -> float:
+    """A score by name; ``weighted_sum`` is a fact."""
+    return scores.objectives[name] if name in scores.objectives else scores.facts[name]
+
 
 # ----------------------- The final problems are evaluated once: each access to the test split is logged first.
 # The record lies in the folder of the search and, so that another folder is no way round it, in the user's
@@ -334,7 +388,7 @@ class Finish:
 
     def _rate(self, shares: Shares) -> Estimate:
         """Of the final problems."""
-        return pass_at_k(self._tallies(self._roles.final, shares), 1, corrected_confidence(self._look))
+        return mean_pass_at_k(self._tallies(self._roles.final, shares), 1, corrected_confidence(self._look))
 
     def _tallies(self, problems: Sequence[Problem], shares: Shares, replicates: int = 1) -> list[TaskTally]:
         """Shares as counts; every share is of the same number of replies."""

@@ -7,8 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from truegrade.builders.mutation.mutants import Mutant, NotAProgram, mutants_of, normalised
-from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
 from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import is_one_token

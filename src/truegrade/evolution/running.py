@@ -17,13 +17,12 @@ from truegrade.evolution.folder import (
     SearchWatcher,
     Unwatched,
 )
-from truegrade.evolution.loop import Loop, open_plan
+from truegrade.evolution.loop import GenomeMap, Loop, open_map, open_plan
 from truegrade.evolution.problems import repair_of
 from truegrade.evolution.roles import Contamination
 from truegrade.evolution.searchers import REGISTRY
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.evolution.workers import GenomeMap, open_map
-from truegrade.evolution.workplace import ROLES, Workplace, prepare
+from truegrade.evolution.subject import ROLES, Workplace, prepare
 from truegrade.pipeline.importing import RUNS, origins
 from truegrade.profiles import find_profile
 from truegrade.records import sha256_json

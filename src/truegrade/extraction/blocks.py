@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from truegrade.extraction.expressions import expression_ends
+from truegrade.extraction.equalities import expression_ends
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser
 from truegrade.extraction.thinking import (

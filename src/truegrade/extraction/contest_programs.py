@@ -8,9 +8,10 @@ import textwrap
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
+
 from truegrade.extraction.blocks import final_channel_of_program
-from truegrade.extraction.continuations import longest_start, without_stop_token
-from truegrade.extraction.fences import code_blocks
+from truegrade.extraction.fences import code_blocks, longest_start, without_stop_token
 from truegrade.extraction.parsing import USED_UP, Parser, as_source
 from truegrade.extraction.thinking import Weight
 from truegrade.records import Answer, Reason
@@ -144,3 +145,77 @@ def _definitions(text: str) -> list[str]:
             break
         taken.append(line)
     return taken
+
+
+# ----- How LiveCodeBench and the harnesses after it cut a program out of a reply: the lines between two marks.
+# A mark is a line, split at newlines only, that *contains* the mark anywhere; fewer than two give the empty
+# program. The language tag is free text, tildes are no mark, indentation is kept.
+# LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/utils/extraction_utils.py`` extract_code;
+# modelscope/evalscope@fde259d2 ``evalscope/benchmarks/live_code_bench/extract_utils.py`` extract_code_generation.
+
+
+def last_pair(reply: str, mark: str = FENCE) -> str:
+    """The text between the last two marks.
+
+    Official since 264e841 (2024-12-26), EvalScope since 162ff86c (2026-01-27). Not the last block: of an odd
+    number of marks it takes the prose between two blocks.
+    """
+    return _between(reply.split("\n"), mark, last=True)
+
+
+def first_pair(reply: str, mark: str = FENCE) -> str:
+    """The text between the first two marks: official and EvalScope before, the fork af0ac9f7 of lm-eval always."""
+    return _between(reply.split("\n"), mark, last=False)
+
+
+def base_reply(reply: str) -> str:
+    """A base model's whole text, stripped (style GenericBase; EvalScope's ``model_type="base"``)."""
+    return reply.strip()
+
+
+def _between(lines: list[str], mark: str, *, last: bool) -> str:
+    marks = [number for number, line in enumerate(lines) if mark in line]
+    if len(marks) < 2:
+        return ""
+    begin, end = marks[-2:] if last else marks[:2]
+    return "\n".join(lines[begin + 1 : end])
+
+
+# ---- The public samples that a contest problem's statement shows: ``Sample Input 1 ... Sample Output 1 ...``.
+# For files of answers that come without their tests (LiveCodeBench/submissions@4d04b02). A statement that writes
+# them otherwise gives none; a few that run prose into a sample give a wrong one, so a sample is evidence and no
+# verdict.
+
+_HEADING = re.compile(r"^[ \t#*-]*Sample (Input|Output)[ \t]*(\d*)[ \t]*:?[ \t*-]*$", re.IGNORECASE | re.MULTILINE)
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+
+MOST_NEWLINES = 2
+"""Between a heading and its output. More of them are the output, empty or begun by empty lines: left out, for no
+mark tells it from the prose behind it."""
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """One sample: what the program reads and what it is to print."""
+
+    input: str
+    output: str
+
+
+def shown_samples(statement: str) -> tuple[Shown, ...]:
+    """The samples of a statement, in order; an output ends at a blank line, behind which prose may explain it."""
+    text = statement.replace("\r\n", "\n")
+    headings = list(_HEADING.finditer(text))
+    found = []
+    for number, heading in enumerate(headings[:-1]):
+        output = headings[number + 1]
+        if heading[1].lower() != "input" or output[1].lower() != "output" or heading[2] != output[2]:
+            continue
+        end = headings[number + 2].start() if number + 2 < len(headings) else len(text)
+        behind = text[output.end() : end]
+        if len(behind) - len(behind.lstrip("\n")) > MOST_NEWLINES:
+            continue
+        printed = _BLANK_LINE.split(behind.strip("\n"), maxsplit=1)[0]
+        read = text[heading.end() : output.start()].strip("\n")
+        if printed.strip():
+            found.append(Shown(read + "\n", printed + "\n"))
+    return tuple(found)

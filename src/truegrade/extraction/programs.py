@@ -23,12 +23,6 @@ import msgspec
 from msgspec.structs import replace
 
 from truegrade.extraction.blocks import between_markers, final_channel_of_program
-from truegrade.extraction.continuations import (
-    continues,
-    continues_up_to_garbage,
-    longest_start,
-    without_stop_token,
-)
 from truegrade.extraction.definitions import (
     SourceModule,
     alias_for_method,
@@ -40,7 +34,17 @@ from truegrade.extraction.definitions import (
     only_names,
     without_prose,
 )
-from truegrade.extraction.fences import Fence, code_blocks, fenced_blocks, unfenced_program, without_fence_lines
+from truegrade.extraction.fences import (
+    Fence,
+    code_blocks,
+    continues,
+    continues_up_to_garbage,
+    fenced_blocks,
+    longest_start,
+    unfenced_program,
+    without_fence_lines,
+    without_stop_token,
+)
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
 from truegrade.extraction.thinking import Weight
 from truegrade.records import Answer, Form, Reason

@@ -88,7 +88,7 @@ def check(
     Args:
         program: the candidate.
         entry_point: the function to call; without it, KeyError.
-        comparator: a name of `truegrade.grading.oracles`.
+        comparator: a name of `truegrade.grading.functions`.
         atol: absolute tolerance of the task.
         limits_s: CPU seconds for each call.
         values: inputs and expected outputs, pickled, in base 64.

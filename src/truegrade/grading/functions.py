@@ -2,17 +2,259 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from truegrade.grading import oracles
+from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
-from truegrade.grading.kept import LastKept
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
+
+# ------------------------------------------------ What is computed once and kept for the problems graded last.
+
+T = TypeVar("T")
+
+
+class LastKept(Generic[T]):
+    """The last few things that were made, by key; safe to use from several threads.
+
+    Args:
+        most: how many stay in memory.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, key: str, make: Callable[[], T]) -> T:
+        """What is kept under a key, made if there is nothing; raises what making it raises."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
+        made = make()
+        self.keep(key, made)
+        return made
+
+    def keep(self, key: str, made: T) -> None:
+        """Keep this under a key, in place of what was."""
+        with self._lock:
+            self._kept[key] = made
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+# ----------------- Named rules that decide whether a function's output is right, given the reference's output.
+# The rules are those of evalplus/evalplus@26d6d00 (evalplus/eval/__init__.py, _special_oracle.py), with four
+# changes: a tolerance never outlives the input that asked for it (there it sticks to all later inputs of a
+# task); floats inside lists, tuples and dicts always get it, which there depends on that sticking; integers never
+# do; and two NaN are equal.
+#
+# Outputs and inputs are plain values (see `truegrade.grading.executor`); nothing here runs foreign code.
+
+RTOL = 1e-07
+"""Relative tolerance, the default of numpy.testing.assert_allclose."""
+FLOAT_ATOL = 1e-06
+"""Absolute tolerance where the data set names none and the reference returned floats."""
+MAX_DEPTH = 200
+"""Values nested deeper are not compared within a tolerance: equal or wrong."""
+
+Arguments = Sequence[Any]
+Comparator = Callable[[Arguments, Any, Any, float], bool]
+
+
+def compare(comparator: str, args: Arguments, expected: Any, got: Any, atol: float = 0.0) -> bool:
+    """Whether ``got`` is a right output for ``args``.
+
+    Args:
+        comparator: name of a rule of `COMPARATORS`.
+        args: the call's arguments, for rules that compute their own answer.
+        expected: what the reference returned.
+        got: what the candidate returned.
+        atol: absolute tolerance of the task; 0 asks for equality unless ``expected`` holds floats.
+
+    Raises:
+        UnknownName: no such rule.
+    """
+    if comparator not in COMPARATORS:
+        raise UnknownName("comparator", comparator, COMPARATORS)
+    try:
+        return COMPARATORS[comparator](args, expected, got, atol)
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
+        # A value of the wrong type or shape for the rule is a wrong answer; so are one nested too deeply and an
+        # iterator with more items than are carried over (RuntimeError).
+        return False
+
+
+def adapter(comparator: str, entry_point: str) -> str:
+    """Source to put behind a program, the reference and the candidate alike, so that its output is plain.
+
+    Needed where right programs return objects, such as ``re.Match``, of which only a fact is compared.
+    Empty for all other rules.
+    """
+    if comparator != "not_none":
+        return ""
+    return _NOT_NONE_ADAPTER.replace("ENTRY_POINT", entry_point)
+
+
+_NOT_NONE_ADAPTER = """
+
+def _truegrade_plain(function):
+    def call(*args):
+        value = function(*args)
+        return value if value is True or value is False else value is not None
+    return call
+
+
+ENTRY_POINT = _truegrade_plain(ENTRY_POINT)
+"""
+
+
+def _equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """Equal as Python says, or within tolerance and of the same type."""
+    if _exactly(expected, got):
+        return True
+    # EvalPlus compares later inputs within the tolerance as well, once one output was a float: not taken over.
+    if atol == 0 and not holds_float(expected):
+        return False
+    return type(got) is type(expected) and _close(expected, got, atol or FLOAT_ATOL)
+
+
+def _set_equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """The same elements, in whatever order and number."""
+    wanted = set(expected)
+    if isinstance(got, range) and len(got) != len(wanted):  # its items all differ, and may be any number of them
+        return False
+    return set(got) == wanted
+
+
+def _not_none(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """None where the reference gives None or False, something where it does not; a bool must be equal."""
+    return _is_something(got) == _is_something(expected)
+
+
+def _always(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """Any output: the task of Mbpp/164 has no agreed answer."""
+    return True
+
+
+def _equal_or_zero(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """Mbpp/295: the sum of proper divisors of 1 may be taken for 0; evalplus grants it on every input."""
+    return _equal(args, expected, got, atol) or bool(got == 0)
+
+
+def _digit_distance(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """Mbpp/558: digits may also be aligned at the right, the shorter number filled up with zeros."""
+    if _equal(args, expected, got, atol):
+        return True
+    one, other = (str(number) for number in args)
+    # EvalPlus' ``_digit_distance_nums``.
+    width = max(len(one), len(other))
+    pairs = zip(one.zfill(width), other.zfill(width), strict=True)
+    return bool(got == sum(abs(int(a) - int(b)) for a, b in pairs))
+
+
+def _surface_area(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """Mbpp/581: the second argument may also be read as the height of the pyramid, not of its sides."""
+    if _equal(args, expected, got, atol):
+        return True
+    base, height = args
+    slant = math.sqrt((base / 2) ** 2 + height**2)
+    return bool(abs(got - round(base**2 + 2 * base * slant)) <= atol)
+
+
+def _root(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
+    """HumanEval/32: any zero of the polynomial whose coefficients, lowest first, are the argument.
+
+    The reference's own answer counts too: since Python 3.12 ``sum`` rounds otherwise, and its bisection misses the
+    zeros of seven inputs.
+    """
+    if got == expected:
+        return True
+    (coefficients,) = args
+    value = sum(coefficient * math.pow(got, power) for power, coefficient in enumerate(coefficients))
+    return bool(abs(value) <= atol)
+
+
+COMPARATORS: Mapping[str, Comparator] = MappingProxyType(
+    {
+        "equal": _equal,
+        "set_equal": _set_equal,
+        "not_none": _not_none,
+        "always": _always,
+        "equal_or_zero": _equal_or_zero,
+        "digit_distance": _digit_distance,
+        "surface_area": _surface_area,
+        "root": _root,
+    }
+)
+"""Every rule by name."""
+
+
+def _is_something(value: Any) -> bool:
+    return value if isinstance(value, bool) else value is not None
+
+
+def _exactly(expected: Any, got: Any) -> bool:
+    try:
+        return bool(got == expected)
+    except RecursionError:
+        return False
+
+
+def holds_float(value: Any, depth: int = 0) -> bool:
+    """Whether a float or complex number is in the value, at any depth."""
+    if isinstance(value, float | complex):
+        return True
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return False
+    return any(holds_float(item, depth + 1) for item in value)
+
+
+def _close(expected: Any, got: Any, atol: float, depth: int = 0) -> bool:
+    """Equal but for numbers, which may be off by ``atol + RTOL * abs(expected)``; containers of one type."""
+    if _is_number(expected) and _is_number(got):
+        return _close_numbers(expected, got, atol)
+    if type(got) is not type(expected) or depth > MAX_DEPTH:
+        return False
+    if isinstance(expected, list | tuple):
+        return len(got) == len(expected) and all(
+            _close(*pair, atol, depth + 1) for pair in zip(expected, got, strict=True)
+        )
+    if isinstance(expected, dict):
+        return got.keys() == expected.keys() and all(
+            _close(item, got[key], atol, depth + 1) for key, item in expected.items()
+        )
+    return _exactly(expected, got)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | complex) and not isinstance(value, bool)
+
+
+def _close_numbers(expected: Any, got: Any, atol: float) -> bool:
+    if isinstance(expected, int) and isinstance(got, int):
+        return got == expected
+    if got == expected or (expected != expected and got != got):  # noqa: PLR0124 (only NaN differs from itself)
+        return True
+    difference = abs(got - expected)
+    return math.isfinite(difference) and bool(difference <= atol + RTOL * abs(expected))
+
 
 TESTS_INSIDE = "tests-inside"
 """Mark of a verdict whose tests shared a process with the candidate."""
@@ -105,7 +347,7 @@ def grade_by_oracle(
 
     # One limit for all calls together, of CPU time: what else runs on this machine decides nothing.
     cpu_s = max(min_cpu_s, _SLOWDOWN * expected.cpu_s)
-    adapted = program + oracles.adapter(task.comparator, task.entry_point)
+    adapted = program + adapter(task.comparator, task.entry_point)
     judgement = from_outcome(executor.call(adapted, task.entry_point, inputs, compare, cpu_s=cpu_s))
     if failures and judgement.passed:
         reason, detail = failures[0]
@@ -136,7 +378,7 @@ def count_by_oracle(
         return True
 
     cpu_s = max(min_cpu_s, _SLOWDOWN * expected.cpu_s)
-    adapted = program + oracles.adapter(task.comparator, task.entry_point)
+    adapted = program + adapter(task.comparator, task.entry_point)
     executor.call(adapted, task.entry_point, inputs, compare, cpu_s=cpu_s)
     return TestCount(len(right), len(inputs)) if inputs else None
 
@@ -159,7 +401,7 @@ def _difference(
     got: Any, expected: Any, arguments: tuple[Any, ...], function: str, comparator: str, atol: float
 ) -> str | None:
     """What is wrong with an output, or None."""
-    if oracles.compare(comparator, arguments, expected, got, atol):
+    if compare(comparator, arguments, expected, got, atol):
         return None
     return f"{shown_call(function, arguments)} gave {shown(got)}, expected {shown(expected)}"
 
@@ -175,7 +417,7 @@ def _run_reference(task: OracleTask, executor: Executor) -> Expected:
         return not errors
 
     inputs = task.base_inputs + task.plus_inputs
-    program = task.reference + oracles.adapter(task.comparator, task.entry_point)
+    program = task.reference + adapter(task.comparator, task.entry_point)
     outcome = executor.call(program, task.entry_point, inputs, keep, cpu_s=task.cpu_s or REFERENCE_CPU_S)
     if errors or outcome.status != Reason.PASSED:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"

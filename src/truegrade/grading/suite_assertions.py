@@ -14,8 +14,16 @@ from copy import deepcopy
 import msgspec
 
 from truegrade.extraction.parsing import quietly
-from truegrade.grading.suite_changes import RAISING, KnownNames, called_name, choices_of
-from truegrade.grading.suite_versions import Changeable, Elsewhere, literals, tokens_of
+from truegrade.grading.suite_versions import (
+    RAISING,
+    Changeable,
+    Elsewhere,
+    KnownNames,
+    called_name,
+    choices_of,
+    literals,
+    tokens_of,
+)
 
 
 class Assertion(msgspec.Struct, frozen=True):

@@ -44,12 +44,10 @@ import msgspec
 
 from truegrade.files.json_text import UNREADABLE
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
-from truegrade.grading.kept import LastKept
+from truegrade.grading.functions import REFERENCE_CPU_S, LastKept, ReferenceFailed
 from truegrade.grading.suite_assertions import Assertion, SuiteSource
-from truegrade.grading.suite_outside import outside_suite
 from truegrade.grading.suite_runner import FAILED, HELD, OFTEN, RAISED
-from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteRun, run_suite
+from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteRun, outside_suite, run_suite
 from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
 
@@ -95,7 +93,7 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     """Why there are none."""
     outside: bool = False
-    """Whether the judge's process runs the suite (`truegrade.grading.suite_outside`), which needs no controls."""
+    """Whether the judge's process runs the suite (`truegrade.grading.suite_runs`), which needs no controls."""
     origins: tuple[str, ...] = ()
     """Outside, where the reference's objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
 

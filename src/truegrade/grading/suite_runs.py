@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import marshal
 import re
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
+from marshal import dumps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from truegrade.extraction.parsing import quietly
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
+from truegrade.grading.functions import LastKept
+from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
 from truegrade.records import Reason, SuiteTask
@@ -169,3 +175,247 @@ def code_of(path: str) -> bytes:
     Compiling the runner there took a third of a run of a small suite.
     """
     return marshal.dumps(compile(Path(path).read_text("utf-8"), Path(path).stem, "exec", dont_inherit=True))
+
+
+# -------------------- Suites of unit tests in a process of their own, to which the program only answers calls.
+# The tests run in the judge's process (`truegrade.sandbox.judge`); what they call is a proxy. Arguments and what
+# the program returns cross by value, files of the working folder with them (`truegrade.sandbox.mirror`), and
+# objects of the program's classes stay with it. So no expected value lies in the program's process while this is
+# decided, but for what the tests themselves write to files.
+#
+# Whether a suite can be judged so is found out with the data set's reference. It cannot where tests replace parts
+# of the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and
+# where a value does not cross.
+#
+# Tests that hold copies do not see what a program does to its arguments, nor that it returned one of them. So a
+# program that passes has to pass in one process with them as well (`truegrade.grading.suite_grading`).
+
+REFERENCE_RUNS = 3
+"""How often the reference has to pass outside: what it draws may be right by chance."""
+_REPLACES = re.compile(
+    r"\b(?:patch|mock_open|MagicMock|Mock|monkeypatch|capsys|redirect_stdout|redirect_stderr)\b"
+)
+"""By which tests reach into the program's process, or read what it writes to its streams."""
+_EXECUTES = re.compile(
+    r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes|exec|eval"
+    r"|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall|unpack_archive)\b|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
+)
+"""By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
+_SEEDS = re.compile(r"\bseed\(")
+_DRAWS = re.compile(r"\b(?:random|shuffle|choice|sample|rand\w*|Faker|uuid\w*)\b")
+_GIVEN = """
+def given(held):
+    exec({!r}, found := {{}})
+    held.update({{name: value for name, value in found.items() if name not in held}})
+given(globals())
+"""
+_BY_VALUE = frozenset({"numpy", "pandas"})
+"""Packages whose values cross by value; objects of others stay with the program and cross like its own."""
+_DRAWN_WITH = "matplotlib"
+"""Whose objects others return as well, so that neither program nor tests need to import it."""
+_RUNNER = "suite_runner_code"
+"""Stands in the tests' text for the code of `suite_runner`."""
+_FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
+_OUTSIDE_REPORT = re.compile(r"([\w+/]+);([\w+/,]*);(.*)", re.DOTALL)
+
+
+class OutsideRun(msgspec.Struct, frozen=True):
+    """One run of a suite in the judge's process."""
+
+    reason: Reason
+    detail: str
+    outcome: Outcome
+    origins: tuple[str, ...] = ()
+    """Of the reference, where its objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
+    tests: str = ""
+    """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
+
+
+class OutsideSuite(msgspec.Struct, frozen=True):
+    """A suite that the judge's process can run.
+
+    Args:
+        tests: source, with what runs it.
+        code: of that, marshalled.
+        trusted: source that runs ahead of it, and with which the program's process may be acquainted.
+        beside: code, marshalled, for one process with the program, whose names it sees; of ``trusted`` those
+            that it lacks.
+        functions: of the program, that the tests name.
+        classes: of the program, that the tests name.
+        values: names that the program binds to values, and the tests name.
+        count: tests in the source, and one for all others.
+        most: runs of one program, where the clock may have decided.
+    """
+
+    tests: str
+    code: bytes
+    trusted: str
+    beside: bytes
+    functions: tuple[str, ...]
+    classes: tuple[str, ...]
+    values: tuple[str, ...]
+    packages: tuple[str, ...]
+    framework: str
+    count: int
+    most: int
+
+    def run(
+        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None = None
+    ) -> OutsideRun:
+        """Run the tests on a program: once, unless they hang on the clock.
+
+        Args:
+            program: complete.
+            executor: runs it.
+            cpu_s: limit of its process.
+            origins: where objects of it may cross; None for the reference, which may hand over any.
+        """
+        return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins), self.most)
+
+    def _once(
+        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None
+    ) -> OutsideRun:
+        outcome = executor.judge(
+            program,
+            self.tests,
+            self.functions,
+            trusted=self.trusted,
+            code=self.code,
+            classes=self.classes,
+            files=True,
+            values=self.values,
+            origins=origins,
+            lent=[name for name in (*self.packages, _DRAWN_WITH) if name not in _BY_VALUE],
+            preload=(self.framework, *self.packages),
+            cpu_s=cpu_s,
+        )
+        reason, found = Reason(outcome.status), _OUTSIDE_REPORT.fullmatch(outcome.detail)
+        letters = unpacked(found[1], len(OUTCOMES), 2, self.count) if found else None
+        if found is None or letters is None:
+            return OutsideRun(reason, outcome.detail, outcome)
+        met = tuple(found[2].split(",")) if found[2] else ()
+        return OutsideRun(reason, found[3], outcome, met, "".join(OUTCOMES[one] for one in letters))
+
+    def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:
+        """Whether the reference passes once in `REFERENCE_RUNS` runs."""
+        return any(self.run(reference, executor, cpu_s).reason is Reason.PASSED for _ in range(REFERENCE_RUNS))
+
+    def reference_runs(self, reference: str, executor: Executor, cpu_s: float | None) -> list[OutsideRun]:
+        """`REFERENCE_RUNS` runs of the reference, each of which passes; none where one does not."""
+        runs: list[OutsideRun] = []
+        for _ in range(REFERENCE_RUNS):
+            run = self.run(reference, executor, cpu_s)
+            if run.reason is not Reason.PASSED or "P" not in run.tests:
+                return []
+            runs.append(run)
+        return runs
+
+
+_SUITES = LastKept[OutsideSuite | None](256)
+
+
+def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
+    """The suite as the judge's process can run it; None where its source says that it cannot.
+
+    It is made once and kept for the suites graded last.
+    """
+    if task.processes or task.files:
+        return None
+    key = (task.tests, task.reference, task.prefix or task.starter, task.module, task.entry_point, task.framework)
+    return _SUITES.of("\0".join(key), lambda: _made(task, source))
+
+
+def _made(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
+    if _REPLACES.search(task.tests) or _EXECUTES.search(task.tests):
+        return None
+    if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):
+        return None
+    defined, wanted = statements(task.reference), {*source.spelled.split(), task.entry_point}
+    errors = _exceptions(defined)
+    functions = _names(defined, (ast.FunctionDef, ast.AsyncFunctionDef), wanted)
+    classes = tuple(name for name in _names(defined, (ast.ClassDef,), wanted) if name not in errors)
+    values = _bound(defined, wanted)
+    if not task.module:  # what the prompt gives besides, imports and constants, the tests have a copy of
+        functions, values = tuple(name for name in functions if name == task.entry_point), ()
+    offered = [*functions, *classes, *values]
+    own_errors = {name: base for name, base in errors.items() if name in wanted}
+    runner, names = "suite_runner_module", source.names[:MOST_TESTS]
+    head = (
+        f"{runner} = __import__('types').ModuleType('suite_runner')\n"
+        f"exec(__import__('marshal').loads({_RUNNER}), {runner}.__dict__)\n"
+        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r})\n"
+    )
+    tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r}, {task.framework!r})\n"
+    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
+    beside = _GIVEN.format(trusted) + tests if trusted else task.tests
+    try:
+        with quietly():
+            code = _compiled(_Invoking().visit(ast.parse(head + tests + tail)), "<tests>")
+            beside_code = _compiled(ast.parse(beside), f"{suite_runner.SHARED}.py")
+    except (SyntaxError, ValueError, RecursionError):  # what a run beside the program will say
+        return None
+    return OutsideSuite(
+        tests=head + tests + tail,
+        code=code,
+        trusted=trusted,
+        beside=beside_code,
+        functions=functions,
+        classes=classes,
+        values=values,
+        packages=task.packages,
+        framework=task.framework,
+        count=len(names) + 1,
+        most=clock_runs(task),
+    )
+
+
+def _compiled(tree: ast.Module, path: str) -> bytes:
+    return dumps(compile(tree, path, "exec", dont_inherit=True))
+
+
+class _Invoking(ast.NodeTransformer):
+    """Puts in place of the name ``_RUNNER`` the runner's code, and has methods called by ``truegrade_invoke``."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != _RUNNER:
+            return node
+        return ast.copy_location(ast.Constant(code_of(str(suite_runner.__file__))), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        method = node.func
+        if not isinstance(method, ast.Attribute) or method.attr.startswith("__"):  # names that a class may change
+            return node
+        if isinstance(method.value, ast.Name) and method.value.id in {"self", "cls"}:  # no object of the program
+            return node
+        invoke, name = ast.Name("truegrade_invoke", ast.Load()), ast.Constant(method.attr)
+        made = ast.Call(invoke, [method.value, name, *node.args], node.keywords)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def _exceptions(body: Sequence[ast.stmt]) -> dict[str, str]:
+    """The program's own exceptions: of each the name, and the built-in one that it is below."""
+    found: dict[str, str] = {}
+    for node in body:
+        for base in node.bases[:1] if isinstance(node, ast.ClassDef) else ():
+            above = found.get(ast.unparse(base), ast.unparse(base))
+            kind = getattr(builtins, above, None)
+            if isinstance(node, ast.ClassDef) and isinstance(kind, type) and issubclass(kind, Exception):
+                found[node.name] = above
+    return found
+
+
+def _bound(body: Sequence[ast.stmt], wanted: set[str]) -> tuple[str, ...]:
+    """Names that the program binds by a plain assignment and the tests name."""
+    targets = [node.targets for node in body if isinstance(node, ast.Assign)]
+    targets += [[node.target] for node in body if isinstance(node, ast.AnnAssign) and node.value is not None]
+    flat = [
+        each for many in targets for one in many for each in (one.elts if isinstance(one, ast.Tuple) else [one])
+    ]
+    names = [each.id for each in flat if isinstance(each, ast.Name)]
+    return tuple(dict.fromkeys(name for name in names if name in wanted))
+
+
+def _names(body: Sequence[ast.stmt], kinds: tuple[type[ast.stmt], ...], wanted: set[str]) -> tuple[str, ...]:
+    found = [node.name for node in body if isinstance(node, kinds) and hasattr(node, "name")]
+    return tuple(dict.fromkeys(name for name in found if name in wanted))

@@ -11,12 +11,13 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import msgspec
+from msgspec import structs
 
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.programs import statements
-from truegrade.grading.suites import suite_of
-from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.grading.repairs import is_test, suite_of
+from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Task
 
 TestsForm = Literal["asserts", "check", "stdio", "taco", "lcb", "pytest"]
 """``asserts``: a list of assert statements. ``check``: source that defines ``check(candidate)`` (HumanEval).
@@ -305,3 +306,40 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _json_value(item) for key, item in value.items()}
     raise CannotPut(f"JSON has no {type(value).__name__} as in {str(value)[:60]}")
+
+
+# ------------------------------------- A problem with some of its tests alone, for rewards that count no more.
+
+
+def first_tests(problem: Problem, most: int) -> Problem:
+    """The problem with its first tests alone; for counting, since a right answer passes all of them.
+
+    Args:
+        problem: whose kind has tests that can be counted; another is returned as it is.
+        most: tests that are left, at least 1.
+
+    Raises:
+        UndecodableTests: the tests of a contest problem cannot be read.
+        SyntaxError: those of a function are no Python.
+    """
+    # What is kept of a reference's outputs goes by this hash, and fewer inputs have fewer outputs.
+    identity = f"{problem.dataset_sha256}:{most}"
+    return structs.replace(problem, task=_shortened(problem.task, most), dataset_sha256=identity)
+
+
+def _shortened(task: Task, most: int) -> Task:
+    if isinstance(task, ContestTask):
+        tests = decode(task)
+        rows = [{"input": i, "output": o} for i, o in zip(tests.inputs[:most], tests.outputs[:most], strict=True)]
+        return structs.replace(task, public_tests=json.dumps(rows), private_tests="[]")
+    if isinstance(task, OracleTask):
+        left = max(0, most - len(task.base_inputs))
+        return structs.replace(task, base_inputs=task.base_inputs[:most], plus_inputs=task.plus_inputs[:left])
+    if isinstance(task, CasesTask):
+        return structs.replace(task, cases=task.cases[:most])
+    if isinstance(task, FunctionTask):
+        body = statements(task.tests)
+        left_out = {id(node) for node in [node for node in body if is_test(node)][most:]}
+        kept = [node for node in body if id(node) not in left_out]
+        return structs.replace(task, tests=ast.unparse(ast.Module(kept, [])))
+    return task

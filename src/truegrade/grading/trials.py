@@ -1,15 +1,21 @@
-"""Tests that are run one by one, each with an outcome of its own: the verdict on all of them, and their number."""
+"""Tests that run one by one, suites that pytest runs as a project does, and a function called as a script."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 
 import msgspec
 
+from truegrade.errors import UserError
+from truegrade.grading.contests.driver import import_string
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, shortened
-from truegrade.records import Reason
+from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
+
+# ----------------------------------------------------------------------------------------------------------------
+# Tests that are run one by one, each with an outcome of its own: the verdict on all of them, and their number.
 
 Failure = tuple[Reason, str]
 Trial = tuple[Outcome, Failure | None]
@@ -114,3 +120,120 @@ def _wrong(
         return Reason.OUTPUT_LIMIT, f"printed {error}"
     words = f"printed {shortened(outcome.stdout)!r}, expected {shortened(test.expected)!r}"
     return Reason.WRONG_ANSWER, words
+
+
+# ------- A suite of tests run by pytest as a project runs it: tests and program in one folder and one process.
+# What pytest prints is what a person, or a model between two tries, would read. The process is judged by its exit
+# code, so a program that leaves early with 0 passes: only for harnesses that do so.
+
+PACKAGES = ("pytest",)
+"""What the jail must let the program import (`truegrade.sandbox.Limits.packages`)."""
+
+_RUN = """\
+import os, sys
+os.dup2(1, 2)
+sys.stdout.reconfigure(line_buffering=True)
+os.mkdir({folder!r})
+os.chdir({folder!r})
+print(os.getcwd(), flush=True)
+for path, text in {files!r}.items():
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+import pytest
+sys.exit(pytest.main([]))
+"""
+
+
+class PytestRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What running the tests gave."""
+
+    outcome: Outcome
+    output: str
+    """What pytest wrote to its two streams, which are one here, with the folder's name in place of its path; if it
+    wrote nothing, how the process ended."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the process ended with exit code 0."""
+        return self.outcome.exit_code == 0 and self.outcome.status == "passed"
+
+
+def run_pytest(
+    task: SuiteTask, program: str, executor: Executor, *, folder: str, cpu_s: float, wall_s: float
+) -> PytestRun:
+    """Run ``pytest`` without arguments in a folder that holds the program, the tests and the task's files.
+
+    No plug-in is loaded but pytest's own. The tests are ``MODULE_test.py``, written last, so that no file of the
+    same name replaces them.
+
+    Args:
+        task: its ``module`` is not empty.
+        program: source of that module.
+        executor: its limits must let the program import `PACKAGES`.
+        folder: name of the folder.
+        cpu_s: CPU seconds of the whole run.
+        wall_s: wall seconds of the whole run.
+
+    Raises:
+        UserError: pytest is not installed, or the task names no module.
+        SandboxError: the machinery failed.
+    """
+    if find_spec("pytest") is None:
+        raise UserError("pytest, which runs these tests, is not installed here: `pip install pytest`")
+    if not task.module:
+        raise UserError("these tests do not import the program by a name, so pytest cannot run them in a folder")
+    files = {f"{task.module}.py": program, **task.files, f"{task.module}_test.py": task.tests}
+    source = _RUN.format(files=files, folder=folder)
+    outcome = executor.script(source, cpu_s=cpu_s, wall_s=wall_s)
+    path, _, written = outcome.stdout.partition("\n")
+    written += outcome.stderr
+    output = written.replace(path, folder) if path else written
+    return PytestRun(outcome=outcome, output=output or outcome.detail)
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# A call of a function as a script: arguments on standard input, a JSON value a line, and the result printed.
+# verl-project/verl@1dda039 ``verl/utils/reward_score/sandbox_fusion/utils.py`` ``_process_single_case``. A
+# failing call prints nothing and still ends with exit code 0. Global names are the original's: a program shares
+# them.
+
+_PREAMBLE = "\nimport traceback\n" + import_string.removesuffix("sys.setrecursionlimit(50000)\n")
+_TAIL = """
+_SANDBOX_FN_NAME = "{name}"
+
+def _execute_user_function():
+    _raw_input_str = sys.stdin.read()
+    _args = []
+    if _raw_input_str.strip():
+        try:
+            _args = [json.loads(line) for line in _raw_input_str.split("\\n")]
+        except json.JSONDecodeError:
+            return None, True
+    try:
+        _target_callable = None
+        if _SANDBOX_FN_NAME in globals():
+            _target_callable = globals()[_SANDBOX_FN_NAME]
+        elif "Solution" in globals():
+            _Solution_class = globals()["Solution"]
+            _solution_instance = _Solution_class()
+            _target_callable = getattr(_solution_instance, _SANDBOX_FN_NAME)
+        if not _target_callable:
+            return None, True
+        return _target_callable(*_args), False
+    except Exception:
+        return None, True
+
+if __name__ == "__main__":
+    _result, _error_occurred = _execute_user_function()
+    if not _error_occurred:
+        if isinstance(_result, (dict, list, tuple)) or _result is None or isinstance(_result, bool):
+            print(json.dumps(_result))
+        else:
+            print(str(_result))
+"""
+
+
+def wrapped(code: str, name: str) -> str:
+    """The script of a program that defines this function, or a class Solution with a method of that name."""
+    return f"{_PREAMBLE}\n{code}\n{_TAIL.format(name=name)}"

@@ -18,8 +18,7 @@ from typing import Any
 from areal.workflow.rlvr import RLVRWorkflow
 
 from truegrade.extraction.thinking import without_special_tokens
-from truegrade.integrations.rewards.environment import settings_of
-from truegrade.integrations.rewards.grader import reward_grader
+from truegrade.integrations.rewards.grader import reward_grader, settings_of
 from truegrade.integrations.rewards.records import PolicyReply, RewardError, reply_to
 
 WITHIN_S = 12.0

@@ -27,7 +27,7 @@ from truegrade.profiles import Profile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
-from truegrade.store.importers.outputs import finish_reason_of
+from truegrade.store.importers.logs import finish_reason_of
 
 KEPT = 4
 """Graders that stay open; each holds its data set and, once programs ran, one warm interpreter a core."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -16,14 +16,13 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.json_text import UNREADABLE
-from truegrade.models.anthropic_errors import read_failure, told_failure
-from truegrade.models.anthropic_reply import read_message, usage_of
-from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
+from truegrade.models.anthropic_reply import read_message, status_error, told_failure, usage_of
+from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint, require_client
 from truegrade.models.service_batches import ServiceBatches, written
-from truegrade.models.service_errors import CONNECT_TIMEOUT_S, Body, RequestFailure, VendorClient, one_line
-from truegrade.models.service_model import ServiceModel
+from truegrade.models.service_errors import Body, RequestFailure, connection_failure, one_line
+from truegrade.models.service_model import SdkClient, ServiceModel
 from truegrade.models.service_parameters import (
     Parameters,
     Route,
@@ -59,15 +58,11 @@ _BROKEN = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, Ass
 """What the client raises while it puts a message together from events that do not fit."""
 
 
-class AnthropicClient(VendorClient):
-    """A connection to one service, opened at the first request.
+class AnthropicClient(SdkClient["anthropic.AsyncAnthropic"]):
+    """A connection to one service: see `truegrade.models.service_model.SdkClient`.
 
     Args:
-        endpoint: where, and with which key.
-        model: the model's id at the service.
-        timeout_s: wall seconds for one request.
         thinking: the request's ``thinking``; None leaves it out.
-        extra_body: fields added to every request's body.
     """
 
     def __init__(
@@ -79,9 +74,8 @@ class AnthropicClient(VendorClient):
         thinking: Mapping[str, Any] | None,
         extra_body: Mapping[str, Any],
     ) -> None:
-        super().__init__(endpoint, model)
-        self._timeout_s, self._thinking, self._extra_body = timeout_s, thinking, dict(extra_body)
-        self._client: anthropic.AsyncAnthropic | None = None
+        super().__init__(endpoint, model, timeout_s=timeout_s, extra_body=extra_body)
+        self._thinking = thinking
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """See `truegrade.models.service_model.ServiceClient`.
@@ -125,27 +119,7 @@ class AnthropicClient(VendorClient):
             body["output_config"] = {**body.get("output_config", {}), "effort": body.pop("reasoning_effort")}
         return body
 
-    async def call(self, ask: Callable[[anthropic.AsyncAnthropic], Awaitable[T]]) -> T | RequestFailure:
-        """Whatever else is asked of the vendor's client; a failure is returned, never raised."""
-        import anthropic
-        import httpx2
-
-        try:
-            outcome: T | RequestFailure = await ask(self.connected())
-        except (anthropic.AnthropicError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome = read_failure(error)
-        return self.noted(outcome)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
-
     async def _streamed(self, body: Mapping[str, Any]) -> Body | RequestFailure:
-        import anthropic
-        import httpx2
-
         required = {key: body[key] for key in ("model", "max_tokens", "messages")}
         # the client's arguments are those of the newest version of the API: temperature is none of them
         rest = {key: value for key, value in body.items() if key not in required}
@@ -158,28 +132,40 @@ class AnthropicClient(VendorClient):
             if whole:
                 return read_message(stream.current_message_snapshot)
             failure = RequestFailure(kind="passing", error="the stream ended before the message did", status=200)
-        except (anthropic.AnthropicError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            failure = read_failure(error)
-        except _BROKEN as error:
-            problem = f"malformed stream: {type(error).__name__}: {error}"
-            failure = RequestFailure(kind="passing", error=one_line(problem), status=200)
+        except Exception as error:
+            failure = self._stream_failure(error)
         return failure if stream is None else msgspec.structs.replace(failure, usage=_counted(stream))
 
-    def connected(self) -> anthropic.AsyncAnthropic:
-        """The vendor's client, made at the first call."""
-        if self._client is None:
-            import anthropic
+    def _stream_failure(self, error: Exception) -> RequestFailure:
+        """What was raised while a stream was read, classified; raised again where it is an error of ours."""
+        failure = self.read_error(error)
+        if failure is not None:
+            return failure
+        if not isinstance(error, _BROKEN):
+            raise error
+        problem = f"malformed stream: {type(error).__name__}: {error}"
+        return RequestFailure(kind="passing", error=one_line(problem), status=200)
 
-            self._client = anthropic.AsyncAnthropic(
-                base_url=self._endpoint.address.removesuffix("/v1"),  # the client adds it
-                api_key=self._endpoint.api_key or "none",  # without one it looks for other credentials
-                default_headers={"anthropic-version": VERSION},
-                max_retries=0,
-                timeout=anthropic.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
-                # a proxy cannot reach this machine's own addresses: its environment variables are not for them
-                http_client=anthropic.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
-            )
-        return self._client
+    def open(self) -> anthropic.AsyncAnthropic:
+        """The library's client; it adds ``/v1`` to the address itself."""
+        import anthropic
+
+        return anthropic.AsyncAnthropic(
+            base_url=self._endpoint.address.removesuffix("/v1"),
+            default_headers={"anthropic-version": VERSION},
+            **self.settings(anthropic),
+        )
+
+    def read_error(self, error: Exception) -> RequestFailure | None:
+        """A status, an error in a stream, a time-out, a broken connection."""
+        import anthropic
+        import httpx2
+
+        if isinstance(error, anthropic.APIStatusError):
+            return status_error(error)
+        if isinstance(error, anthropic.AnthropicError | httpx2.HTTPError | TimeoutError | OSError):
+            return connection_failure(error, anthropic.APITimeoutError)
+        return None
 
 
 def _counted(stream: anthropic.AsyncMessageStream[None]) -> Usage | None:

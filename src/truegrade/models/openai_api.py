@@ -7,6 +7,7 @@ the request as it is (``-M top_k=20``, ``-M provider={"only": ["x"]}``).
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, Set
@@ -17,25 +18,26 @@ import msgspec
 
 from truegrade.errors import ModelError
 from truegrade.files.json_text import UNREADABLE
-from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
-from truegrade.models.openai_reply import read_body
+from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
 from truegrade.models.service_batches import ServiceBatches, written
 from truegrade.models.service_errors import (
-    CONNECT_TIMEOUT_S,
     Body,
     FailureKind,
+    ReplyChoice,
     RequestFailure,
-    VendorClient,
     connection_failure,
+    encodable,
+    error_text,
+    finish_reason_of,
     one_line,
     response_failure,
     status_failure,
 )
-from truegrade.models.service_model import ServiceModel
+from truegrade.models.service_model import SdkClient, ServiceModel
 from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
-from truegrade.records import Message
+from truegrade.records import Message, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
 if TYPE_CHECKING:
@@ -43,21 +45,120 @@ if TYPE_CHECKING:
     from openai.types import Batch
 
 
+# ------------------------------- Reading the body of an OpenAI-protocol response, as services really write it.
+# The bytes are decoded here and not by the client's response classes, because those accept anything: a body
+# without choices or with a number for a text would surface far from its cause.
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Any] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None  # DeepSeek, vLLM, llama.cpp
+    reasoning: str | None = None  # OpenRouter, Groq, Ollama
+    tool_calls: Any = None
+
+
+class _RawChoice(msgspec.Struct):
+    message: _Message | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+    logprobs: Any = None
+
+
+class _Details(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _RawUsage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    completion_tokens_details: _Details | None = None
+
+
+class _RawBody(msgspec.Struct):
+    choices: list[_RawChoice] | None = None
+    usage: _RawUsage | None = None
+    model: str | None = None
+    error: Any = None
+
+
+def read_body(content: bytes) -> Body | RequestFailure:
+    """Read a chat or text completion; what cannot be read is a failure that may pass."""
+    try:
+        # the standard library's parser, because it lets through the broken surrogates that models do write
+        document = json.loads(content.decode("utf-8", "replace"))
+        raw = msgspec.convert(document, _RawBody, strict=False)
+    except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
+        problem = f"malformed body: {error}; it begins {content[:80]!r}"
+        return RequestFailure(kind="passing", error=one_line(problem), status=200)
+    usage = _usage(raw.usage) if raw.usage else None
+    if not raw.choices:
+        problem = f"no choices: {error_text(raw.error)}" if raw.error else "no choices in the body"
+        return RequestFailure(kind="passing", error=one_line(problem), status=200, usage=usage)
+    return Body(choices=tuple(_choice(choice) for choice in raw.choices), usage=usage, model=raw.model)
+
+
+def _choice(raw: _RawChoice) -> ReplyChoice:
+    logprobs = _logprobs(raw.logprobs)
+    if raw.message is None:
+        return ReplyChoice(text=encodable(raw.text or ""), finish_reason=raw.finish_reason, logprobs=logprobs)
+    message = raw.message
+    text, thoughts = _parts(message.content)
+    reasoning = message.reasoning_content or message.reasoning or thoughts
+    return ReplyChoice(
+        text=encodable(text or message.refusal or ""),
+        reasoning=encodable(reasoning) if reasoning else None,
+        finish_reason=finish_reason_of(raw.finish_reason, bool(message.tool_calls)),
+        logprobs=logprobs,
+    )
+
+
+def _logprobs(raw: Any) -> tuple[float, ...] | None:
+    """One number a token: ``content[].logprob`` (chat) or ``token_logprobs`` (completions), else None."""
+    if not isinstance(raw, dict):
+        return None
+    content = raw.get("content")
+    values = [entry.get("logprob") for entry in content if isinstance(entry, dict)] if content else None
+    values = values or raw.get("token_logprobs")
+    if not isinstance(values, list):
+        return None
+    return tuple(float(value) for value in values if isinstance(value, int | float)) or None
+
+
+def _parts(content: str | list[Any] | None) -> tuple[str, str]:
+    """Text and thoughts of a message whose content may be a list of typed parts (Mistral's Magistral)."""
+    if not isinstance(content, list):
+        return content or "", ""
+    text = thoughts = ""
+    for part in content:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict) and part.get("type") == "thinking":
+            inner = part.get("thinking")
+            thoughts += "".join(_parts(inner)) if isinstance(inner, str | list) else ""
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            text += part["text"]
+    return text, thoughts
+
+
+def _usage(raw: _RawUsage) -> Usage:
+    prompt, completion = raw.prompt_tokens or 0, raw.completion_tokens or 0
+    # some services leave thinking out of completion_tokens, but never out of total_tokens
+    generated = max(completion, (raw.total_tokens or 0) - prompt)
+    details = raw.completion_tokens_details
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=generated,
+        reasoning_tokens=details.reasoning_tokens if details else None,
+    )
+
+
 # ------------------------- What the OpenAI client raised: which statuses and codes end a run at which service.
 
 
 EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_not_active", "billing_hard_limit_reached"})
 """Codes on a 429 that no waiting mends (OpenAI's error guide)."""
-
-
-def read_failure(error: Exception) -> RequestFailure:
-    """Classify what the client raised: a status, a time-out, a broken or impossible connection."""
-    import openai
-
-    if isinstance(error, openai.APIStatusError):
-        failure = response_failure(error.response)
-        return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
-    return connection_failure(error, openai.APITimeoutError)
 
 
 def _kind(failure: RequestFailure, codes: Set[str | None]) -> FailureKind:
@@ -77,22 +178,8 @@ def _kind(failure: RequestFailure, codes: Set[str | None]) -> FailureKind:
 T = TypeVar("T")
 
 
-class OpenAIClient(VendorClient):
-    """A connection to one service, opened at the first request.
-
-    Args:
-        endpoint: where, and with which key.
-        model: the model's id at the service.
-        timeout_s: wall seconds for one request.
-        extra_body: fields added to every request's body.
-    """
-
-    def __init__(
-        self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
-    ) -> None:
-        super().__init__(endpoint, model)
-        self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
-        self._client: openai.AsyncOpenAI | None = None
+class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
+    """A connection to one service: see `truegrade.models.service_model.SdkClient`."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
@@ -115,17 +202,6 @@ class OpenAIClient(VendorClient):
 
         return await self.call(create)
 
-    async def call(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T | RequestFailure:
-        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
-        import httpx2
-        import openai
-
-        try:
-            outcome: T | RequestFailure = await ask(self._connected())
-        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome = read_failure(error)
-        return self.noted(outcome)
-
     def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What is asked in the terms of the route's endpoint."""
         if route == "text":
@@ -134,28 +210,27 @@ class OpenAIClient(VendorClient):
             asked = {"messages": [{"role": message.role, "content": message.content} for message in messages]}
         return {"model": self._model, **asked, **parameters}
 
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
+    def open(self) -> openai.AsyncOpenAI:
+        """The library's client; the address alone decides whose account is charged."""
+        import openai
 
-    def _connected(self) -> openai.AsyncOpenAI:
-        if self._client is None:
-            import openai
+        client = openai.AsyncOpenAI(base_url=self._endpoint.address, **self.settings(openai))
+        if self._endpoint.provider != "openai":
+            # the client reads these from the environment; they concern nobody but OpenAI
+            client.organization = client.project = None
+        return client
 
-            self._client = openai.AsyncOpenAI(
-                base_url=self._endpoint.address,
-                api_key=self._endpoint.api_key or "none",  # the client insists; keyless services ignore it
-                max_retries=0,
-                timeout=openai.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
-                # a proxy cannot reach this machine's own addresses: its environment variables are not for them
-                http_client=openai.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
-            )
-            if self._endpoint.provider != "openai":
-                # the client reads these from the environment; they concern nobody but OpenAI
-                self._client.organization = self._client.project = None
-        return self._client
+    def read_error(self, error: Exception) -> RequestFailure | None:
+        """A status, a time-out, a broken or impossible connection."""
+        import httpx2
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            failure = response_failure(error.response)
+            return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
+        if isinstance(error, openai.OpenAIError | httpx2.HTTPError | TimeoutError | OSError):
+            return connection_failure(error, openai.APITimeoutError)
+        return None
 
 
 # ----- OpenAI's Batch API: a file of requests is uploaded, a batch is made of it, two files bring the results.

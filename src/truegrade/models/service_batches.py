@@ -11,8 +11,7 @@ import msgspec
 
 from truegrade.errors import ModelError
 from truegrade.files.json_text import encode
-from truegrade.models.base import Reply
-from truegrade.models.batches import BatchQuestion, BatchState, EncodedQuestion, FoundBatch, PassingFailure
+from truegrade.models.base import BatchQuestion, BatchState, EncodedQuestion, FoundBatch, PassingFailure, Reply
 from truegrade.models.service_errors import Body, RequestFailure
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_parameters import Route
@@ -29,7 +28,7 @@ processing" ("All usage is charged at 50% of the standard API prices").
 
 
 class ServiceBatches(ABC):
-    """A `truegrade.models.batches.BatchService` of a `ServiceModel`; each vendor's is derived from it.
+    """A `truegrade.models.base.BatchService` of a `ServiceModel`; each vendor's is derived from it.
 
     Args:
         model: whose parameters, price and connection are used.
@@ -41,7 +40,7 @@ class ServiceBatches(ABC):
     def __init__(self, model: ServiceModel) -> None:
         self._model = model
         self.learnt = 0
-        """See `truegrade.models.batches.BatchService`."""
+        """See `truegrade.models.base.BatchService`."""
         self._price = model.price.times(SHARE_OF_PRICE) if model.price else None
 
     @abstractmethod
@@ -52,15 +51,15 @@ class ServiceBatches(ABC):
 
     @abstractmethod
     async def submit(self, token: str, requests: Sequence[EncodedQuestion]) -> str:
-        """See `truegrade.models.batches.BatchService`."""
+        """See `truegrade.models.base.BatchService`."""
 
     @abstractmethod
     async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
-        """See `truegrade.models.batches.BatchService`."""
+        """See `truegrade.models.base.BatchService`."""
 
     @abstractmethod
     async def state(self, id_: str) -> BatchState:
-        """See `truegrade.models.batches.BatchService`."""
+        """See `truegrade.models.base.BatchService`."""
 
     @abstractmethod
     def outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
@@ -80,7 +79,7 @@ class ServiceBatches(ABC):
         return EncodedQuestion(content=content, endpoint=route, bound_usd=bound_usd)
 
     async def results(self, id_: str, questions: Mapping[str, BatchQuestion]) -> AsyncIterator[tuple[str, Reply]]:
-        """See `truegrade.models.batches.BatchService`; a refused parameter is learnt for the next batch."""
+        """See `truegrade.models.base.BatchService`; a refused parameter is learnt for the next batch."""
         sent = {
             custom_id: self._model.parameters(self._model.route(asked.prompt)).build(asked.prompt, asked.sampling)
             for custom_id, asked in questions.items()

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from truegrade.errors import ModelError
-from truegrade.models.base import Reply, refuse_in_process_only
-from truegrade.models.batches import BatchService
+from truegrade.models.base import BatchService, Reply, refuse_in_process_only
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
 from truegrade.models.service_errors import (
     BUSY_STATUS,
+    CONNECT_TIMEOUT_S,
     Body,
     Gate,
     RequestFailure,
+    VendorClient,
     explain,
     log_adapted,
     log_attempt,
@@ -60,6 +62,69 @@ class ServiceClient(Protocol):
 
     async def close(self) -> None:
         """Close the connections."""
+
+
+T = TypeVar("T")
+ConnectionT = TypeVar("ConnectionT")
+
+
+class SdkClient(VendorClient, ABC, Generic[ConnectionT]):
+    """A client over the official library of OpenAI or of Anthropic, two of one make; opened at the first request.
+
+    Args:
+        endpoint: where, and with which key.
+        model: the model's id at the service.
+        timeout_s: wall seconds for one request.
+        extra_body: fields added to every request's body.
+    """
+
+    def __init__(
+        self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
+    ) -> None:
+        super().__init__(endpoint, model)
+        self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
+        self._connection: ConnectionT | None = None
+
+    @abstractmethod
+    def open(self) -> ConnectionT:
+        """The library's client, with `settings`."""
+
+    @abstractmethod
+    def read_error(self, error: Exception) -> RequestFailure | None:
+        """What the library raised, classified; None for an error that is none of a request."""
+
+    def connected(self) -> ConnectionT:
+        """The library's client, made at the first call."""
+        if self._connection is None:
+            self._connection = self.open()
+        return self._connection
+
+    def settings(self, library: Any) -> dict[str, Any]:
+        """Arguments of the library's client that are the same for both."""
+        return {
+            "api_key": self._endpoint.api_key or "none",  # the clients insist, or look for other credentials
+            "max_retries": 0,
+            "timeout": library.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
+            # a proxy cannot reach this machine's own addresses: its environment variables are not for them
+            "http_client": library.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
+        }
+
+    async def call(self, ask: Callable[[ConnectionT], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
+        try:
+            outcome: T | RequestFailure = await ask(self.connected())
+        except Exception as error:
+            failure = self.read_error(error)
+            if failure is None:
+                raise
+            outcome = failure
+        return self.noted(outcome)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()  # type: ignore[attr-defined]
 
 
 class ServiceOpener(Protocol):
@@ -164,7 +229,7 @@ class ServiceModel:
         return self._client.reached
 
     def batch_service(self) -> BatchService | None:
-        """Its batch interface; see `truegrade.models.batches.BatchableModel`."""
+        """Its batch interface; see `truegrade.models.base.BatchableModel`."""
         return None if self._batches is None else self._batches(self)
 
     def parameters(self, route: Route) -> Parameters:

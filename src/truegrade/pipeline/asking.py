@@ -14,13 +14,12 @@ from truegrade.agents import REGISTRY as AGENTS
 from truegrade.agents import Agent, find_agent
 from truegrade.agents.model import AgentModel
 from truegrade.agents.session import CPU_S, NO_MODELS, official_tests, packages, role_models
-from truegrade.agents.steps import Role, StepLog
-from truegrade.agents.visible import visible_problem
+from truegrade.agents.steps import Role, StepLog, visible_problem
 from truegrade.errors import UserError
 from truegrade.models import checked_model, find_preset, open_model, provider_origin
 from truegrade.models.base import Model, refuse_in_process_only
-from truegrade.models.cached import CachedModel, cacheable
 from truegrade.models.local import LocalModel
+from truegrade.models.replay import CachedModel, cacheable
 from truegrade.models.service_model import ServiceModel
 from truegrade.pipeline.probing import probe
 from truegrade.pipeline.prompts import PromptSet
@@ -198,7 +197,7 @@ def asker(
         problems: what is asked, by id; an agent is told the visible part of each, a model nothing of it. One that
             declares it (`AgentInfo.sees_official_tests`) may also run the tests.
         allow_unsafe: as for `truegrade.pipeline.grade.grade_run`.
-        cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
+        cache: see `truegrade.models.replay.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
         notice: told when a torn line was dropped, and how much came from the cache.
         models: of an agent's roles that have one of their own.

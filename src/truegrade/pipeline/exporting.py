@@ -13,7 +13,7 @@ from truegrade.profiles import Profile
 from truegrade.records import Problem, Reason, SampleKey
 from truegrade.store import Run
 from truegrade.store.exporters import Exported, Exporter, find_exporter
-from truegrade.store.importers.evalplus_results import PLUS_SETS
+from truegrade.store.importers.samples import PLUS_SETS
 
 BASE_PROFILE = "evalplus-base"
 """Whose verdicts are those on the base tests of a plus set."""

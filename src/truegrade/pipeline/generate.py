@@ -12,7 +12,7 @@ import msgspec
 
 from truegrade.errors import BadRecord, TruegradeError
 from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
-from truegrade.models.shortfall import Shortfall
+from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import PromptSet
 from truegrade.records import (

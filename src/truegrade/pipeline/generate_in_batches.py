@@ -17,16 +17,18 @@ import msgspec
 
 from truegrade.agents import Agent
 from truegrade.errors import ModelError, UserError
-from truegrade.models.base import Model, MultiSampleModel, Reply
-from truegrade.models.batches import (
+from truegrade.models.base import (
     BatchableModel,
     BatchQuestion,
     BatchService,
     BatchState,
     EncodedQuestion,
+    Model,
+    MultiSampleModel,
     PassingFailure,
+    Reply,
 )
-from truegrade.models.shortfall import Shortfall
+from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.generate import (
     Sample,
     budget_of,

@@ -23,7 +23,7 @@ from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import CompletionFacts
 from truegrade.store.importers import Importer, ImportTarget, RowFaults, SourceFile, configuration, index_ids
-from truegrade.store.importers.completion_list import read_accepted
+from truegrade.store.importers.agentcoder import read_accepted
 from truegrade.store.journal import Notice
 from truegrade.store.manifest import now
 from truegrade.store.spool import Spool

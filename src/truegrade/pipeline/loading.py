@@ -21,9 +21,9 @@ from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.registry import Found, Origin, refuse_another_file
 from truegrade.statistics.windows import FILTERS, Window, check_window, described, inside
 from truegrade.store import Manifest, Run
-from truegrade.store.importers import SourceFile, find_format, inspect_log
-from truegrade.store.importers.reading import ZIP_MAGIC
-from truegrade.store.importers.zipped import opened_zip
+from truegrade.store.importers import SourceFile, find_format
+from truegrade.store.importers.logs import is_inspect_log
+from truegrade.store.importers.reading import ZIP_MAGIC, opened_zip
 from truegrade.store.journal import Notice
 from truegrade.store.packing import is_pack
 
@@ -302,7 +302,7 @@ def _is_archive(path: Path) -> bool:
     if is_pack(path):
         return False
     with SourceFile(path, hashed=False) as source:
-        return source.head.startswith(ZIP_MAGIC) and not inspect_log.sniff(source)
+        return source.head.startswith(ZIP_MAGIC) and not is_inspect_log(source)
 
 
 def _unpack(path: Path, folder: Path) -> None:

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from truegrade.datasets.identity import identity
 from truegrade.datasets.learned import FILE, REASON
 from truegrade.errors import first_few
-from truegrade.models.micro.shown import was_shown
+from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.prompts import POPULATIONS
 from truegrade.pipeline.verdict_table import VerdictTable, counted, missing_packages

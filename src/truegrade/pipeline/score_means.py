@@ -10,7 +10,7 @@ from truegrade.pipeline.verdict_table import VerdictTable, counted
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, Verdict
 from truegrade.statistics import TaskTally, estimate
-from truegrade.statistics.means import ProblemScores, mean_score
+from truegrade.statistics.summaries import ProblemScores, mean_score
 
 
 def score_means(

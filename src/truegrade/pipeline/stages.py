@@ -19,7 +19,7 @@ from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
 from truegrade.models.local import LocalModel
-from truegrade.models.shortfall import Shortfall
+from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.asking import (
     asked_origins,
     asker,

@@ -47,9 +47,8 @@ from truegrade.profiles import Profile
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, ContestTask, Estimate, Problem
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability
 from truegrade.statistics.budgets import BudgetCurve
-from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
-from truegrade.statistics.tally import samples_needed
+from truegrade.statistics.tally import published_metrics, samples_needed
 from truegrade.statistics.windows import EVERYTHING, Gap, Split, Window, cutoff_gap, narrowed, split_rates
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts

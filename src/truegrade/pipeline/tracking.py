@@ -11,8 +11,7 @@ from truegrade.pipeline.summary import ProfileSummary, Summary, read_summary
 from truegrade.pipeline.totals import RunUsage
 from truegrade.records import sha256_json
 from truegrade.store import Manifest, Run
-from truegrade.store.trackers import NotTracked, OpenTracker, log_run
-from truegrade.store.trackers.base import TrackedRun
+from truegrade.store.trackers import NotTracked, OpenTracker, TrackedRun, log_run
 
 M = TypeVar("M")
 

@@ -15,7 +15,7 @@ from msgspec import structs
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.grading.pytest_runs import PACKAGES
+from truegrade.grading.trials import PACKAGES
 from truegrade.profiles.aider_whole import BENCHMARKS, SOURCE, TIMEOUT_S, first_chat, run_tests, whole_file
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.refusals import check_variant, covered_task

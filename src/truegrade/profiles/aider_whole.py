@@ -20,7 +20,7 @@ import msgspec
 from truegrade import prompts
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
-from truegrade.grading.pytest_runs import PytestRun, run_pytest
+from truegrade.grading.trials import PytestRun, run_pytest
 from truegrade.records import Message, Problem, Prompt, SuiteTask
 
 BENCHMARKS = ("polyglot-python",)
@@ -165,7 +165,7 @@ def run_tests(problem: Problem, program: str, executor: Executor, *, timeout_s: 
     Args:
         problem: an exercise.
         program: what its file holds.
-        executor: lets the program import `truegrade.grading.pytest_runs.PACKAGES`.
+        executor: lets the program import `truegrade.grading.trials.PACKAGES`.
         timeout_s: CPU seconds, and wall seconds, of all tests together.
 
     Raises:

@@ -17,7 +17,7 @@ from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Verdi
 from truegrade.records.kinds import Kind, problem_kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
-from truegrade.statistics.contest_metrics import Scale
+from truegrade.statistics.tally import Scale
 
 Takes = Literal["continuation", "program", "either"]
 NO_EXAMPLES: Mapping[str, Problem] = MappingProxyType({})

@@ -16,9 +16,8 @@ from truegrade.extraction.contest_programs import take_code
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.lint import Linter
-from truegrade.grading.repairs import grade_repair
-from truegrade.grading.suites import RepairTask, suite_of
+from truegrade.grading.repairs import RepairTask, grade_repair, suite_of
+from truegrade.grading.static_findings import Linter
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.coralx_objectives import (
     VALID_SYNTAX,

@@ -32,7 +32,7 @@ from truegrade.records import (
 )
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
-from truegrade.statistics.contest_metrics import PERCENT, Scale
+from truegrade.statistics.tally import PERCENT, Scale
 
 # -------------------------------------------------------------------- How EvalScope takes code out of a reply.
 # modelscope/evalscope@fde259d2: ``evalscope/benchmarks/humaneval/humaneval_adapter.py`` and, for MBPP,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.extraction.contests import last_pair
+from truegrade.extraction.contest_programs import last_pair
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from truegrade.extraction.contests import base_reply, last_pair
+from truegrade.extraction.contest_programs import base_reply, last_pair
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import NO_EXAMPLES, Rule
@@ -15,7 +15,7 @@ from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, ContestProfile,
 from truegrade.profiles.livecodebench_prompts import DEFAULT_STYLE, STYLES, STYLES_SINCE_B95A71C, official_prompt
 from truegrade.profiles.refusals import check_variant
 from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt
-from truegrade.statistics.contest_metrics import OFFICIAL, Scale
+from truegrade.statistics.tally import OFFICIAL, Scale
 
 BASE_STYLE = "GenericBase"
 _RUNNER = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner"

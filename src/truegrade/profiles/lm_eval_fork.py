@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from truegrade.extraction.contests import first_pair
+from truegrade.extraction.contest_programs import first_pair
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule
 from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, ContestProfile
 from truegrade.profiles.contest_words import question
 from truegrade.records import ContestTask, Prompt
-from truegrade.statistics.contest_metrics import PERCENT, Scale
+from truegrade.statistics.tally import PERCENT, Scale
 
 _FORK = "tstescoTT/lm-evaluation-harness@af0ac9f7 lm_eval/tasks/livecodebench"
 _TESTING = "modelscope/evalscope@a2ecf3e8 evalscope/benchmarks/live_code_bench/testing_util.py"

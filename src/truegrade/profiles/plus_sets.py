@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from truegrade.grading.evalplus import plus_tests
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import ReferenceFailed, References
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.plus_tests import plus_tests
 from truegrade.profiles.base import Rule
 from truegrade.records import FunctionTask, OracleTask, Problem, Reason
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from truegrade import prompts
-from truegrade.grading.suites import RepairTask
+from truegrade.grading.repairs import RepairTask
 from truegrade.records import ChoiceTask, Completion, InputTask, Message, OutputTask, Prompt
 
 CODEX_STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")

@@ -24,7 +24,6 @@ from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.extraction.programs import extract_continuation, extract_program
-from truegrade.grading.choices import grade_choice
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
@@ -35,16 +34,13 @@ from truegrade.grading.functions import (
     grade_by_oracle,
     grade_by_tests,
 )
-from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
-from truegrade.grading.predictions import grade_input, grade_output
+from truegrade.grading.judgement import READS_TESTS, SECURE, TEST_CLASSES, Judgement, TestCount
+from truegrade.grading.predictions import grade_choice, grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class
-from truegrade.grading.reads_tests import reads_tests
-from truegrade.grading.repairs import grade_repair
+from truegrade.grading.repairs import grade_repair, suite_of
+from truegrade.grading.static_findings import reads_tests
 from truegrade.grading.suite_controls import ControlsKept
-from truegrade.grading.suite_grading import count_by_suite
-from truegrade.grading.suite_parts import grade_parts, left_in
-from truegrade.grading.suites import suite_of
+from truegrade.grading.suite_grading import count_by_suite, grade_parts, left_in
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.strict_prompts import VARIANTS, render_prompt
 from truegrade.records import (

@@ -14,10 +14,67 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.files.json_text import encode
-from truegrade.records.oracle_tasks import OracleTask as OracleTask
 from truegrade.records.pairing import Covariates as Covariates
 from truegrade.records.pairing import Pairing as Pairing
-from truegrade.records.suite_task import SuiteTask as SuiteTask
+
+# ------------------------------- Problems whose answers are compared with a reference program on given inputs.
+
+
+class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
+    """Write a function; its outputs are compared with those of a reference program on given inputs."""
+
+    prompt: str
+    entry_point: str
+    prefix: str = ""
+    reference: str
+    """Complete program that defines ``entry_point`` and is right on every input."""
+    base_inputs: tuple[tuple[Any, ...], ...]
+    """Argument tuples of the original benchmark."""
+    plus_inputs: tuple[tuple[Any, ...], ...] = ()
+    """Argument tuples added by the extended benchmark."""
+    comparator: str = "equal"
+    """Name of the rule in `truegrade.grading.functions` that decides whether an output is right."""
+    atol: float = 0.0
+    """Absolute tolerance for floats; 0 asks for equality unless the reference returns floats."""
+    shown_tests: tuple[str, ...] = ()
+    cpu_s: float | None = None
+
+
+# ------------------------------------------------- Problems whose answers are judged by a suite of unit tests.
+
+
+class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
+    """Write a function, class or module; the tests are a suite of unit tests that runs in its process."""
+
+    prompt: str
+    """The task as the data set words it: code to continue, or a description."""
+    entry_point: str
+    """The function or class that is asked for."""
+    prefix: str = ""
+    """Trusted code that stands before a body-only completion; else empty."""
+    starter: str = ""
+    """What the file to write holds at first: definitions without their work; else empty."""
+    tests: str
+    """Source of a module of `unittest` cases, or of functions that pytest collects."""
+    framework: Literal["unittest", "pytest"] = "unittest"
+    module: str = ""
+    """Name by which the tests import the program; empty where both share one namespace, the program first."""
+    files: dict[str, str] = {}
+    """Text files that lie in the working directory, by relative path."""
+    packages: tuple[str, ...] = ()
+    """Third-party modules that tests or reference import."""
+    security: str = ""
+    """Source of further tests in the same form, of whether the program is secure; empty for none."""
+    skipped: tuple[str, ...] = ()
+    """Tests, as ``Class.test``, that the reference fails elsewhere than at its authors': left out, and marked, but
+    by a harness that runs them."""
+    processes: int = 0
+    """Processes that the program may start where a profile allows none."""
+    reference: str
+    """A right program, complete."""
+    cpu_s: float | None = None
+    """CPU seconds this problem needs where a profile's ordinary limit is too low for the reference."""
+
 
 SCHEMA_VERSION = 1
 """Version of the records on disk; a change that an old reader cannot read raises it."""
@@ -96,7 +153,7 @@ class CasesTask(msgspec.Struct, frozen=True, kw_only=True, tag="cases"):
     reference: str
     cases: tuple[Case, ...]
     comparator: str = "eq"
-    """Name of the rule in `truegrade.grading.suites` that decides whether an output is right."""
+    """Name of the rule in `truegrade.grading.repairs` that decides whether an output is right."""
     skipped: tuple[int, ...] = ()
     """0-based cases that are not run: the reference itself takes minutes, or never ends."""
     slow: tuple[int, ...] = ()

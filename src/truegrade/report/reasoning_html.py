@@ -20,7 +20,7 @@ from truegrade.report.figures import (
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import facts, figure, section, table
 from truegrade.report.wording import NO_ANSWER
-from truegrade.statistics.changed_problems import ChangedSummary
+from truegrade.statistics.reasoning import ChangedSummary
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import NAMES, PredictionSummary, Stratum
 from truegrade.statistics.reasoning_records import MetricTable, ShareDifference

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from truegrade.pipeline.summary import ProfileSummary
-    from truegrade.statistics.changed_problems import ChangedSummary
+    from truegrade.statistics.reasoning import ChangedSummary
     from truegrade.statistics.reasoning_choice import ChoiceSummary
     from truegrade.statistics.reasoning_prediction import PredictionSummary
     from truegrade.statistics.reasoning_records import ShareDifference

@@ -21,7 +21,7 @@ Not covered at any level: faults of the kernel, and channels of timing between p
 from truegrade.sandbox.limits import GraderNeeds, Limits
 from truegrade.sandbox.outcome import CallResult, Outcome
 from truegrade.sandbox.pool import Sandbox, run_program
-from truegrade.sandbox.values import Digest, Drained, Unsupported
+from truegrade.sandbox.wire import Digest, Drained, Unsupported
 
 __all__ = [
     "CallResult",

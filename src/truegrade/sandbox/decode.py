@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from truegrade.sandbox.tables import make_again
-from truegrade.sandbox.values import Drained, Unsupported
+from truegrade.sandbox.encode import make_again
 from truegrade.sandbox.wire import (
     COMPLEX,
     FLOAT,
@@ -16,6 +15,8 @@ from truegrade.sandbox.wire import (
     MAX_NAME,
     MAX_VALUES,
     NUMPY_DTYPE,
+    Drained,
+    Unsupported,
     ValueTooLarge,
     WireError,
 )

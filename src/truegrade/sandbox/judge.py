@@ -8,7 +8,7 @@ One process judges many samples, which saves a fork of each. That gives up the i
 each other, never that from programs: all it ever gets of a program is plain data, and each program has a stream of
 its own. No verdict changes, because whatever could reach the next sample ends the process instead:
 
-- tests that can change more than their own namespace (`truegrade.sandbox.stateless`);
+- tests that can change more than their own namespace (`truegrade.sandbox.judging`);
 - any end other than a pass, a failed assertion or an exception of the program, which includes forgeries, limits
   and tests that do not run; and, as the supervisor kills it then, a hang;
 - a peak of memory above what it began with by `BLOAT_BYTES`, which the next sample would lack.
@@ -33,16 +33,23 @@ from os import _exit, close, environ, urandom
 from socket import recv_fds, socket
 from time import process_time
 
-from truegrade.sandbox.foresight import DEVIATED, foreseen
 from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
-from truegrade.sandbox.judging import cannot_run, expected_value, failing_frame, short, statement_at
+from truegrade.sandbox.judging import (
+    DEVIATED,
+    cannot_run,
+    expected_value,
+    failing_frame,
+    foreseen,
+    is_stateless,
+    rebuild,
+    short,
+    statement_at,
+)
 from truegrade.sandbox.mirror import FILES, Mirror
 from truegrade.sandbox.objects import TESTS_MODULE
-from truegrade.sandbox.raised import rebuild
 from truegrade.sandbox.rlimits import peak_bytes
 from truegrade.sandbox.stand_ins import StandIns, stand_ins
-from truegrade.sandbox.stateless import is_stateless
-from truegrade.sandbox.statuses import (
+from truegrade.sandbox.wire import (
     GRADER_ERROR,
     MEMORY_LIMIT,
     OUTPUT_LIMIT,
@@ -52,10 +59,12 @@ from truegrade.sandbox.statuses import (
     TURN_OF_PROGRAM,
     TURN_OF_TESTS,
     WRONG_ANSWER,
+    Unencodable,
+    Unsupported,
+    ValueTooLarge,
+    WireError,
     of_program,
 )
-from truegrade.sandbox.values import Unsupported
-from truegrade.sandbox.wire import Unencodable, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -127,7 +136,7 @@ class Link:
             return
 
     def foretell(self, calls: Sequence[bytes]) -> None:
-        """Send the calls that the tests are about to make (`truegrade.sandbox.foresight`)."""
+        """Send the calls that the tests are about to make (`truegrade.sandbox.judging`)."""
         for call in calls:
             token = urandom(TOKEN_BYTES)
             self._ahead.append((token, call_frame(token, *loads(call))))

@@ -1,15 +1,26 @@
-"""How the judge words a failed test: the statement, what was expected, what the program returned.
-
-The modules imported here are imported when something has failed, never before.
-"""
+"""What the judge asks of tests before and after they run: which calls come, what failed, what was raised."""
 
 from __future__ import annotations
+
+import builtins
+import sys
+from _signal import ITIMER_VIRTUAL, SIGVTALRM, setitimer  # type: ignore[import-not-found]
+from _signal import signal as set_handler
+from marshal import dumps
+from opcode import opmap
+
+from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, is_plain
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
     import ast
-    from types import FrameType
-    from typing import Any
+    from collections.abc import Callable, Sequence
+    from types import CodeType, FrameType
+    from typing import Any, NoReturn
+
+
+# ------------- How the judge words a failed test: the statement, what was expected, what the program returned.
+# The modules imported here are imported when something has failed, never before.
 
 MAX_STATEMENT = 200
 
@@ -107,3 +118,202 @@ def short(value: Any) -> str:
         return shortener.repr(value)
     except ValueError:  # an integer of more digits than Python prints
         return f"<{type(value).__name__} too long to print>"
+
+
+# ---------- Which calls tests will make: found by running the tests once on values that agree with everything.
+# Most tests call the program with arguments of their own, one assertion after the other. Calls that are known
+# before the first is answered are sent together, and the program answers them without anybody waiting for
+# anybody. Nothing depends on the forecast being right: the tests then run on the real answers, in order, and
+# where they make another call than the one foretold, the sample is judged anew, one call at a time (`DEVIATED`).
+#
+# The program learns later arguments before it has answered earlier calls; no expected value is among them. What
+# it does in a call that the tests no longer come to, they do not see.
+
+DEVIATED = "deviated"
+"""Status of a judgement that is to be made without foresight."""
+MAX_CALLS, MAX_BYTES = 128, 1 << 12
+"""Of what is foretold: it fits into any stream's buffer (8 KiB on macOS), so that sending it waits for nobody."""
+REHEARSAL_S = 0.05
+"""CPU time of a rehearsal; what takes longer is not worth knowing ahead."""
+
+
+class Enough(BaseException):
+    """Ends a rehearsal."""
+
+
+class Agreeable:
+    """Stands for a value of the program: every comparison with it holds, and arithmetic leaves it as it is."""
+
+    def _holds(self, _: object) -> bool:
+        return True
+
+    def _same(self, *_: object) -> Agreeable:
+        return self
+
+    __hash__ = None  # type: ignore[assignment]
+    __eq__ = __ne__ = _holds
+    __lt__ = __le__ = __gt__ = __ge__ = _holds
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _same
+    __neg__ = __abs__ = __round__ = _same
+
+
+def foreseen(
+    trusted: CodeType, tests: CodeType, names: Sequence[str], namespace: dict[str, Any]
+) -> tuple[bytes, ...]:
+    """The calls with which these tests begin, each as marshalled name, arguments and keyword arguments.
+
+    Args:
+        trusted: what runs before the tests.
+        tests: they must leave the interpreter as they find it, for they run.
+        names: of the program's functions.
+        namespace: to run them in; it is emptied.
+    """
+    notes = _Notes()
+    try:
+        try:
+            set_handler(SIGVTALRM, _late)
+            setitimer(ITIMER_VIRTUAL, REHEARSAL_S, REHEARSAL_S)
+            exec(trusted, namespace)
+            namespace.update({name: notes.taker(name) for name in names})
+            exec(tests, namespace)
+        finally:
+            setitimer(ITIMER_VIRTUAL, 0)
+    except BaseException:  # they asked more of a value than it has, or failed: what they called before stands
+        pass
+    namespace.clear()
+    return tuple(notes.calls)
+
+
+def _late(*_: object) -> NoReturn:
+    raise Enough
+
+
+class _Notes:
+    def __init__(self) -> None:
+        self.calls: list[bytes] = []
+        self._bytes_left = MAX_BYTES
+
+    def taker(self, name: str) -> Callable[..., Agreeable]:
+        def function(*args: Any, **kwargs: Any) -> Agreeable:
+            if not (is_plain(args, MARSHAL_DEPTH) and is_plain(kwargs, MARSHAL_DEPTH)):
+                self._bytes_left = 0  # nothing that follows comes next
+            call = dumps((name, args, kwargs), MARSHAL_VERSION) if self._bytes_left else b""
+            self._bytes_left = max(0, self._bytes_left - len(call))
+            if not self._bytes_left or len(self.calls) == MAX_CALLS:
+                raise Enough
+            self.calls.append(call)
+            return AGREEABLE
+
+        return function
+
+
+AGREEABLE = Agreeable()
+
+
+# ---------------------------------------------------- Exceptions of a program, made again where the tests run.
+# An exception crosses as names and plain data (`truegrade.sandbox.child.describe`), and nothing of them is
+# believed: it becomes one of a built-in type, one that the tests know by that name, or a new type of its name.
+
+_EXCEPTIONS = {
+    name: kind
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+
+
+def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any]) -> BaseException:
+    """The program's exception as one of a built-in type, or of a new type of its name below one.
+
+    Args:
+        name, base, args, text: as the program says.
+        namespace: of the tests: an exception of this name that stands in it, or in a module in it, is the one.
+    """
+    kind = _EXCEPTIONS.get(base) if type(base) is str else None
+    if kind is None or type(name) is not str or type(args) is not tuple or type(text) is not str:
+        return RuntimeError("the program described its exception in no known form")
+    if issubclass(kind, StopIteration | StopAsyncIteration | GeneratorExit):
+        kind = RuntimeError  # these end loops: `all(map(f, inputs))` would take them for the end of the inputs
+    if issubclass(kind, UnicodeError) and any(type(one) is int and one < 0 for one in args):
+        return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
+    try:
+        named = kind if name == kind.__name__ else _exception_in(namespace, name) or type(name, (kind,), {})
+        error: BaseException = named(*args)
+    except Exception:  # types that take no such arguments, e.g. ExceptionGroup of objects that do not travel
+        error = RuntimeError(text)
+    return error
+
+
+def _exception_in(namespace: dict[str, Any], name: str) -> type[Exception] | None:
+    module = type(sys)
+    for held in list(namespace.values()):
+        found = vars(held).get(name) if type(held) is module else held
+        if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
+            return None if any(map(_steers_tests, found.__mro__)) else found
+    return None
+
+
+def _steers_tests(kind: type) -> bool:
+    """Whether raising it says to those who run tests what to do with one, as `unittest.SkipTest` does."""
+    return kind.__module__.partition(".")[0] in {"unittest", "pytest", "_pytest"}
+
+
+# ------------------------- Whether tests leave the interpreter as they found it, as far as their code can say.
+# The answer is a matter of speed alone: tests that may change something outside their own namespace get an
+# interpreter that serves no other tests afterwards. It is read off the code because state cannot be compared
+# cheaply: a copy of every module's dictionary costs more than the fork that it would save.
+#
+# Not covered: tests that set out to deceive; they are trusted.
+
+MODULES = frozenset(
+    (
+        *("bisect", "cmath", "collections", "copy", "datetime", "fractions", "functools", "hashlib", "heapq"),
+        *("itertools", "json", "math", "numbers", "numpy", "operator", "random", "re", "statistics", "string"),
+        "typing",
+    )
+)
+"""What may be imported: nothing that starts threads, opens files or changes settings of the interpreter. The
+generators of `random` and numpy are seeded anew for each sample (`truegrade.sandbox.judge`)."""
+_NAMES = frozenset(
+    (
+        *("open", "exec", "eval", "compile", "globals", "vars", "locals", "delattr", "input", "exit", "quit"),
+        *("breakpoint", "help", "register", "seterr", "seterrcall", "save", "savetxt", "savez"),
+        *("memmap", "tofile"),
+    )
+)
+_HARMLESS = frozenset(
+    (
+        *("_", "set", "setdefault", "__name__", "__module__", "__qualname__", "__doc__", "__annotations__"),
+        *("__init__", "__eq__", "__repr__", "__len__", "__iter__", "__getitem__", "__contains__", "__class__"),
+        # What the compiler itself writes into classes and beside annotations, the last seven since 3.12 to 3.14.
+        *("__classcell__", "__type_params__", "__firstlineno__", "__static_attributes__", "__classdictcell__"),
+        *("__annotate__", "__annotate_func__", "__conditional_annotations__"),
+    )
+)
+_CHANGES = frozenset([opmap["STORE_ATTR"], opmap["DELETE_ATTR"]])
+_IMPORT, _EXTENDED = opmap["IMPORT_NAME"], opmap["EXTENDED_ARG"]
+
+
+def is_stateless(code: CodeType) -> bool:
+    """Whether nothing in this code can outlast its namespace."""
+    if not all(map(_is_harmless, code.co_names)):
+        return False
+    if not _CHANGES.isdisjoint(code.co_code[::2]) or not imports(code) <= MODULES:
+        return False
+    return all(is_stateless(part) for part in code.co_consts if isinstance(part, type(code)))
+
+
+def imports(code: CodeType) -> set[str]:
+    """The top-level modules that this code imports, apart from the functions in it."""
+    found, high = set(), 0
+    steps = code.co_code
+    for number, argument in zip(steps[::2], steps[1::2], strict=True):
+        high = (high | argument) << 8 if number == _EXTENDED else high
+        if number == _IMPORT:
+            found.add(code.co_names[high | argument].partition(".")[0])
+        if number != _EXTENDED:
+            high = 0
+    return found
+
+
+def _is_harmless(name: str) -> bool:
+    return name in _HARMLESS or not (name in _NAMES or name.startswith(("_", "set")))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from truegrade.sandbox import statuses
+from truegrade.sandbox import wire as statuses
 from truegrade.sandbox.decode import UNBOUNDED, read
 from truegrade.sandbox.limits import Limits
-from truegrade.sandbox.values import Digest
+from truegrade.sandbox.wire import Digest
 
 BAND = 0.1
 """Part of a time limit, on either side of it, within which a run is repeated."""

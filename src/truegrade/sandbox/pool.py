@@ -13,11 +13,10 @@ from typing import Any, Self
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
 from truegrade.sandbox.apart import Apart
-from truegrade.sandbox.code_cache import CodeCache
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
-from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.limits import LIMITS_ONLY, NAMESPACES, Limits, Protection
+from truegrade.sandbox.modes import CodeCache
 from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
-from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
 

@@ -10,9 +10,15 @@ from marshal import dumps
 
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
-from truegrade.sandbox.statuses import OUTPUT_LIMIT, TAMPERING
-from truegrade.sandbox.values import Unsupported
-from truegrade.sandbox.wire import MAX_NAME, Unencodable, ValueTooLarge, WireError
+from truegrade.sandbox.wire import (
+    MAX_NAME,
+    OUTPUT_LIMIT,
+    TAMPERING,
+    Unencodable,
+    Unsupported,
+    ValueTooLarge,
+    WireError,
+)
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ import sys
 from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
-_TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "rlimits", "objects", "mirror")
-_SERVE = ("syscalls", "seccomp", "landlock", "confine", "fresh", "footprint", "sweep", "zygote")
-_JUDGING = ("foresight", "judging", "raised", "stateless", "stand_ins", "judge")
-MODULES = {"child": (*_TALK, *_SERVE, "ending", "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}
+_TALK = ("wire", "encode", "decode", "frames", "rlimits", "objects", "mirror")
+_SERVE = ("seccomp", "confine", "footprint", "sweep", "zygote")
+_JUDGING = ("judging", "stand_ins", "judge")
+MODULES = {"child": (*_TALK, *_SERVE, "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}
 
 
 def load(role: str) -> dict[str, dict[str, object]]:

@@ -16,15 +16,12 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from truegrade.errors import SandboxError
-from truegrade.sandbox import statuses
+from truegrade.sandbox import wire as statuses
 from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, give_stdin, job_frame, pack
-from truegrade.sandbox.judges import Judge
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, LOST, NEAR, Stop, death
-from truegrade.sandbox.process import Process
-from truegrade.sandbox.procfs import cpu_s, memory_bytes, waited_s
 from truegrade.sandbox.wire import WireError
-from truegrade.sandbox.worker import Worker
+from truegrade.sandbox.worker import Judge, Process, Worker, cpu_s, memory_bytes, waited_s
 
 if TYPE_CHECKING:
     from truegrade.sandbox.frames import Job, Message

@@ -25,6 +25,12 @@ defaultdict, time zones other than their offset, types of the program's own.
 from __future__ import annotations
 
 import struct
+from marshal import dumps
+
+TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
+if TYPE_CHECKING:
+    from typing import Any, Self
+
 
 MAX_DEPTH = 200
 """Levels of nesting; a value that contains itself reaches any bound."""
@@ -69,3 +75,132 @@ class Unencodable(TypeError):
     def __init__(self, value: object) -> None:
         self.value = value
         super().__init__(f"a {type(value).__name__} cannot be sent to another process")
+
+
+# --------------------- What stands, outside a program, for values of the program that cannot be rebuilt there.
+
+try:
+    from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
+except ImportError:
+    from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]  # `hashlib` loads OpenSSL: 3 ms
+
+
+class Unsupported:
+    """An object of a type that does not travel: truthy, and equal to nothing, itself included."""
+
+    __slots__ = ("type_name",)
+
+    def __init__(self, type_name: str) -> None:
+        self.type_name = type_name
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<{self.type_name} object>"
+
+
+class Drained:
+    """An iterator rebuilt from the items it gave: like a generator, equal only to itself.
+
+    Args:
+        items: what the program's iterator gave, in order.
+        cut: whether it had more to give than is ever drained; going past the end then raises RuntimeError.
+    """
+
+    __slots__ = ("_cut", "_items")
+
+    def __init__(self, items: list[Any], *, cut: bool = False) -> None:
+        self._items, self._cut = iter(items), cut
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        for item in self._items:
+            return item
+        if self._cut:
+            raise RuntimeError("the program's iterator had more items than are carried over")
+        raise StopIteration
+
+    def __repr__(self) -> str:
+        return "<an iterator>"
+
+
+class Digest:
+    """What is kept of a value too large to carry: the sha256 of ``marshal.dumps(value, 2)``.
+
+    Equal to the digest of the same value and to nothing else; to produce it, one must know the value. Not covered:
+    values that are equal but written differently, such as 1 and 1.0.
+
+    Args:
+        sha256: 32 bytes.
+    """
+
+    __slots__ = ("sha256",)
+
+    def __init__(self, sha256: bytes) -> None:
+        self.sha256 = sha256
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """The digest of a value.
+
+        Raises:
+            ValueError: it holds something other than plain built-in values, or is nested too deeply.
+        """
+        if type(value) is not list and type(value) is not tuple:
+            return cls(sha256(dumps(value, 2)).digest())
+        # Piece by piece: of a value this large there is no room for a copy. Version 2 of the format writes items
+        # one after the other, without references between them.
+        opening = b"[" if type(value) is list else b"("
+        held = sha256(opening + _COUNT.pack(len(value)))
+        for start in range(0, len(value), _PIECE):
+            held.update(dumps(value[start : start + _PIECE], 2)[1 + _COUNT.size :])
+        return cls(held.digest())
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Digest and self.sha256 == other.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __repr__(self) -> str:
+        return f"<value of sha256 {self.sha256.hex()[:16]}>"
+
+
+_COUNT = struct.Struct("<i")
+_PIECE = 1 << 16
+
+
+# ----------------------- How a run can end: the values of `truegrade.records.Reason` that an executor reports.
+# They are repeated here because the spawned processes load this folder's modules and nothing else of ours;
+# a test keeps the two lists equal.
+
+PASSED = "passed"
+WRONG_ANSWER = "wrong_answer"
+RUNTIME_ERROR = "runtime_error"
+SYNTAX_ERROR = "syntax_error"
+TIME_LIMIT = "time_limit"
+MEMORY_LIMIT = "memory_limit"
+OUTPUT_LIMIT = "output_limit"
+KILLED = "killed"
+TAMPERING = "tampering"
+GRADER_ERROR = "grader_error"
+
+OF_PROGRAMS = frozenset({RUNTIME_ERROR, SYNTAX_ERROR, MEMORY_LIMIT, OUTPUT_LIMIT})
+"""What a program's process may say of itself; it can only harm itself by saying it."""
+
+TURN_OF_TESTS, TURN_OF_PROGRAM = 0, 1
+"""Who is to blame if a judged run ends without a verdict; the judge keeps it in memory that it shares."""
+
+
+def of_program(claim: object) -> tuple[str, str]:
+    """Status and detail that a program's process reports; anything else is tampering."""
+    match claim:
+        case (str(status), str(detail)) if status in OF_PROGRAMS:
+            return status, detail
+        case _:
+            return TAMPERING, "the program reported an end of no known kind"

@@ -43,9 +43,8 @@ from resource import RUSAGE_CHILDREN, getrusage
 from struct import Struct
 from time import sleep
 
-from truegrade.sandbox.confine import confine, file_rules, folders, leaving, sample_confinement
+from truegrade.sandbox.confine import Fresh, confine, file_rules, folders, leaving, sample_confinement
 from truegrade.sandbox.footprint import fill_chunks, fill_pools, join_areas
-from truegrade.sandbox.fresh import Fresh
 from truegrade.sandbox.rlimits import limit_tasks
 from truegrade.sandbox.sweep import empty
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from truegrade.statistics.claims import holm
-from truegrade.statistics.exchangeability import Exchangeability, exchangeability
 from truegrade.statistics.intervals import Interval, cluster_interval, wilson
 from truegrade.statistics.paired import PairedComparison, compare_paired, mcnemar_p, sign_flip_p
-from truegrade.statistics.pass_at_k import pass_at_k
-from truegrade.statistics.summaries import NumberSummary, percentile, summarise, totals_by_task
-from truegrade.statistics.tally import METRICS, TaskTally, all_correct, all_solutions, any_correct, estimate
-from truegrade.statistics.tally import pass_at_k as mean_pass_at_k
+from truegrade.statistics.summaries import (
+    Exchangeability,
+    NumberSummary,
+    exchangeability,
+    percentile,
+    summarise,
+    totals_by_task,
+)
+from truegrade.statistics.tally import (
+    METRICS,
+    TaskTally,
+    all_correct,
+    all_solutions,
+    any_correct,
+    estimate,
+    mean_pass_at_k,
+    pass_at_k,
+)
 
 __all__ = [
     "METRICS",

@@ -28,7 +28,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.records import Estimate
-from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
+from truegrade.statistics.reasoning_choice import Weighting, difference, measure, present
 from truegrade.statistics.reasoning_records import (
     Draw,
     Draws,
@@ -37,8 +37,7 @@ from truegrade.statistics.reasoning_records import (
     ShareDifference,
     Shown,
 )
-from truegrade.statistics.tally import TaskTally
-from truegrade.statistics.tally import pass_at_k as mean_pass_at_k
+from truegrade.statistics.tally import TaskTally, mean_pass_at_k
 
 # ----------- Samples of execution prediction, counted: per case, and with the cases of an item taken together.
 

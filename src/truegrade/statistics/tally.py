@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
 
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Estimate
 from truegrade.statistics.intervals import cluster_interval
-from truegrade.statistics.pass_at_k import pass_at_k as unbiased_pass_at_k
+
+# --------------------------- The unbiased pass@k estimator of Chen et al. 2021 (arXiv 2107.03374, equation 1).
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """Estimate the chance that at least one of ``k`` samples is right, from ``c`` right ones among ``n``.
+
+    ``1 - C(n-c, k) / C(n, k)``, multiplied out as openai/human-eval@6d43fb9 ``human_eval/evaluation.py`` does:
+    factors ``1 - k/i`` for i from n-c+1 to n, in that order. The closed form differs from it in the last bits.
+
+    Raises:
+        UserError: a count is negative, c exceeds n, or k is not between 1 and n.
+    """
+    if n < 0 or c < 0:
+        raise UserError(f"pass@{k} needs counts of samples, not n = {n} and c = {c}; count them again")
+    if c > n:
+        raise UserError(f"pass@{k} was given {c} right samples out of {n}; count them again")
+    if not 1 <= k <= n:
+        raise UserError(f"pass@{k} cannot be estimated from {n} samples; choose k between 1 and {n}")
+    if n - c < k:
+        return 1.0
+    all_wrong = 1.0
+    for i in range(n - c + 1, n + 1):
+        all_wrong *= 1.0 - k / i
+    return 1.0 - all_wrong
+
 
 METRICS = ("pass@1", "pass@10", "any_correct", "all_correct", "all_solutions")
 """Names that messages offer; ``pass@K`` is known for every whole K."""
@@ -77,10 +104,10 @@ def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95
         return simple[metric](tallies, confidence)
     if not is_metric(metric):
         raise UnknownName("metric", metric, METRICS)
-    return pass_at_k(tallies, samples_needed(metric), confidence)
+    return mean_pass_at_k(tallies, samples_needed(metric), confidence)
 
 
-def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
+def mean_pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
     """Mean over problems of the unbiased pass@k; problems with fewer than k samples are left out and counted.
 
     The mean is numpy's, so that it equals human-eval's and evalplus' to the last bit. n samples hold n // k
@@ -88,7 +115,7 @@ def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) ->
     """
 
     def term(tally: TaskTally) -> _Term:
-        return _Term(unbiased_pass_at_k(tally.n, tally.c, k), 1.0, tally.n // k)
+        return _Term(pass_at_k(tally.n, tally.c, k), 1.0, tally.n // k)
 
     return _estimate(f"pass@{k}", tallies, k, term, confidence)
 
@@ -149,3 +176,41 @@ def _ratio(scores: Sequence[float], weights: Sequence[float]) -> float:
 
     # numpy adds in pairs, `sum` from left to right: the last bits differ from those that the harnesses print.
     return float(np.sum(np.array(scores, dtype=float)) / np.sum(np.array(weights, dtype=float)))
+
+
+# ------------ The metrics that LiveCodeBench's graders themselves print, with their list of k and their scale.
+
+KS = (1, 5, 10, 20, 40, 50, 75, 100, 125, 150, 200, 500, 1000)
+"""``k_list`` of ``codegen_metrics``; EvalScope's adapter and the fork pass (1,)."""
+
+
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
+    """Which k a grader asks for, and whether it prints percent."""
+
+    ks: tuple[int, ...] = KS
+    percent: bool = False
+
+
+OFFICIAL = Scale()
+PERCENT = Scale(ks=(1,), percent=True)
+"""EvalScope's and the fork's."""
+
+
+def published_metrics(passed: Mapping[str, Sequence[bool]], scale: Scale = OFFICIAL) -> dict[str, Any]:
+    """``{"pass@k": mean, ..., "detail": {"pass@k": {problem: value}}}``.
+
+    A k that one problem has too few samples for is left out. LiveCodeBench/LiveCodeBench@28fef95
+    ``lcb_runner/evaluation/pass_k_utils.py``; modelscope/evalscope@fde259d2 and the fork @af0ac9f7 print percent.
+
+    Args:
+        passed: of each problem, whether each sample passes.
+        scale: the grader's.
+    """
+    whole = 100.0 if scale.percent else 1.0
+    detail = {
+        f"pass@{k}": {problem: whole * pass_at_k(len(row), sum(row), k) for problem, row in passed.items()}
+        for k in scale.ks
+        if passed and all(len(row) >= k for row in passed.values())
+    }
+    means = {name: fmean(values.values()) for name, values in detail.items()}
+    return {**means, "detail": detail}

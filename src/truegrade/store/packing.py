@@ -27,7 +27,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE, encode, read_json
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge
 from truegrade.files.writing import writing
-from truegrade.store.importers.zipped import DamagedMember, member_pieces
+from truegrade.store.importers.reading import DamagedMember, member_pieces
 from truegrade.store.journal import Notice, ignore
 
 if TYPE_CHECKING:

@@ -23,10 +23,17 @@ from starlette.responses import Response
 
 from truegrade.errors import UserError
 from truegrade.models.local import Engine, Generated
-from truegrade.web.addresses import listen
-from truegrade.web.application import application, json_response, route
-from truegrade.web.bodies import Asked, BodyRoom, ChatBody, TextBody, read_body
-from truegrade.web.http_refusals import Refusal
+from truegrade.web.application import (
+    Asked,
+    BodyRoom,
+    ChatBody,
+    TextBody,
+    application,
+    json_response,
+    read_body,
+    route,
+)
+from truegrade.web.http_refusals import Refusal, listen
 from truegrade.web.port import IDLE_S, HttpServer
 
 B = TypeVar("B", ChatBody, TextBody)

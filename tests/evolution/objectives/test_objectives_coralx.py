@@ -7,8 +7,8 @@ import pytest
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
-from truegrade.evolution.objectives.anchors import score_anchors
-from truegrade.evolution.objectives.scorers import CoralxObjectives, GradedReply
+from truegrade.evolution.objectives import CoralxObjectives, GradedReply
+from truegrade.evolution.replies import score_anchors
 from truegrade.extraction.contest_programs import take_code
 from truegrade.profiles import coralx_objectives as coralx
 from truegrade.profiles.coralx import Coralx

@@ -9,18 +9,20 @@ from hypothesis import strategies as st
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
-from truegrade.evolution.objectives.anchors import ANCHORS, graded_reply, score_anchors
-from truegrade.evolution.objectives.measured import (
+from truegrade.evolution.objectives import (
     COST_CAP,
     MOST_FINDINGS,
     CostMeter,
+    GradedReply,
     MeasuredObjectives,
     code_tokens,
     countable,
     edit_distance,
     patch_size,
+    repair_task,
+    samples_of,
 )
-from truegrade.evolution.objectives.scorers import GradedReply, repair_task, samples_of
+from truegrade.evolution.replies import ANCHORS, graded_reply, score_anchors
 from truegrade.profiles.coralx import Coralx
 from truegrade.profiles.strict import Strict
 from truegrade.records import Completion, FunctionTask, Problem, Usage, Verdict

@@ -31,7 +31,7 @@ from truegrade.evolution.roles import Overlap, OverlapReport
 from truegrade.evolution.searchers import open_searcher
 from truegrade.records import sha256_json
 from truegrade.statistics.paired import assess_difference, mcnemar_p
-from truegrade.statistics.tally import TaskTally, pass_at_k
+from truegrade.statistics.tally import TaskTally, mean_pass_at_k
 from truegrade.store.journal import Journal
 
 OBJECTIVES = ("solved", "parameters", "training", "patch", "security")
@@ -262,7 +262,7 @@ def contest(baseline: str, evolution: Evolution, chosen: Sequence[SelectedGenome
 
 def estimate(shares: dict[str, float], problems: Sequence[str]):
     tallies = [TaskTally(task_id=name, cluster=name, n=2, c=round(2 * shares[name])) for name in problems]
-    return pass_at_k(tallies, 1)
+    return mean_pass_at_k(tallies, 1)
 
 
 def difference(ours: dict[str, float], theirs: dict[str, float], problems: Sequence[str]) -> PassRateDifference:

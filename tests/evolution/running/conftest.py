@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from truegrade.cli import main
 from truegrade.evolution.settings import RoleSizes, Search, read_settings
-from truegrade.evolution.workplace import prepare
+from truegrade.evolution.subject import prepare
 from truegrade.models.micro import WEIGHTS
 
 CONFIG = """

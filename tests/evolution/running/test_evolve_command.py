@@ -13,7 +13,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.datasets.learned import write_learned
 from truegrade.errors import NotComparable
-from truegrade.evolution.choosing import archive_of
+from truegrade.evolution.finishing import archive_of
 from truegrade.evolution.folder import Evolution, EvolutionFolder, Final
 from truegrade.evolution.searchers import REGISTRY as SEARCHERS
 from truegrade.evolution.settings import parse_settings

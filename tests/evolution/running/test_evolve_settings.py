@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from truegrade.cli import main
 from truegrade.errors import BadRecord
-from truegrade.evolution.objectives.measured import MeasuredObjectives
-from truegrade.evolution.objectives.scorers import CoralxObjectives
+from truegrade.evolution.objectives import CoralxObjectives, MeasuredObjectives
 from truegrade.evolution.settings import CONFIGS, CORALX, MEASURED, parse_settings, read_settings, shipped
 from truegrade.profiles.coralx_objectives import WEIGHTS
 

@@ -6,7 +6,7 @@ import pytest
 from truegrade.errors import ModelError, SandboxError, UserError
 from truegrade.evolution.evaluation import Evaluator, Job, as_error, in_words
 from truegrade.evolution.genomes import AdapterGenes, Fidelity, Genome, TrainingGenes
-from truegrade.evolution.workers import InThisProcess, Processes, open_map
+from truegrade.evolution.loop import InThisProcess, Processes, open_map
 
 pytestmark = pytest.mark.slow
 

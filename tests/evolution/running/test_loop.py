@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from truegrade.errors import BadRecord, UserError
-from truegrade.evolution.choosing import choose
 from truegrade.evolution.evaluation import Result
+from truegrade.evolution.finishing import choose
 from truegrade.evolution.folder import EvolutionFolder, Unwatched
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.loop import Loop

@@ -14,7 +14,7 @@ from truegrade.errors import UserError
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.roles import Contamination
 from truegrade.evolution.settings import RoleSizes, Search, read_settings
-from truegrade.evolution.workplace import prepare
+from truegrade.evolution.subject import prepare
 
 FILE = """
 import hashlib

@@ -3,7 +3,7 @@
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.evolution.coralx_split import TRAINING
+from truegrade.evolution.roles import TRAINING
 from truegrade.evolution.training.lessons import INSTRUCTIONS, coralx_lessons, lessons_of, reply_to
 from truegrade.profiles.strict import Strict
 from truegrade.prompts import render

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.sandbox.procfs import descendants
+from truegrade.sandbox.worker import descendants
 
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.errors import SandboxError
-from truegrade.integrations.ray.queueing import FIRST, MOST, MOST_LOSSES, TARGET_S, Pace, Queue
+from truegrade.integrations.ray.cluster import FIRST, MOST, MOST_LOSSES, TARGET_S, Pace, Queue
 from truegrade.records import Completion
 
 

@@ -12,7 +12,8 @@ pytest.importorskip("prometheus_client", reason="the extra [serve] is not instal
 @pytest.fixture(scope="module", autouse=True)
 def own_node():
     """Also inherited by the processes that tests start. Short, since a Unix socket's path is."""
-    from truegrade.integrations.rewards import grader, places
+    from truegrade.integrations.rewards import grader
+    from truegrade.integrations.rewards import node_pool as places
 
     folder = tempfile.mkdtemp(prefix="tg-", dir="/tmp")
     patched = pytest.MonkeyPatch()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
-from truegrade.benchmarks.ground_truths.plain_values import Unreadable, unpickled
+from truegrade.benchmarks.ground_truths.pytest_modules import Unreadable, unpickled
 from truegrade.grading.contests.tests import decode
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles.strict import Strict

@@ -16,7 +16,7 @@ import pytest
 import truegrade
 from support.reward_replies import RIGHT, SLOW, WRONG, square
 from truegrade.errors import UserError
-from truegrade.integrations.rewards import places
+from truegrade.integrations.rewards import node_pool as places
 from truegrade.integrations.rewards.grader import RewardGrader
 from truegrade.integrations.rewards.node_pool import NodePool, private_folder
 

@@ -8,8 +8,7 @@ import os
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.integrations.rewards.environment import READERS, settings_of, variable
-from truegrade.integrations.rewards.grader import RewardGrader, reward_grader
+from truegrade.integrations.rewards.grader import READERS, RewardGrader, reward_grader, settings_of, variable
 
 
 @pytest.fixture(autouse=True)

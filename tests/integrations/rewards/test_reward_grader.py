@@ -281,7 +281,7 @@ def test_a_closed_grader_says_so(pool):
 
 
 def test_a_forgotten_grader_is_closed(pool):
-    from truegrade.integrations.rewards import places
+    from truegrade.integrations.rewards import node_pool as places
 
     grader = RewardGrader(workers=1)
     grader.grade_sync([square()])

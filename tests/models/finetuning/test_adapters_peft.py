@@ -9,12 +9,10 @@ from truegrade.datasets.learned import LearnedFrom
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.cache import write_adapter
 from truegrade.evolution.training.lessons import TrainingOrder
-from truegrade.models.micro.finetuning.linear import Dropout
-from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
-from truegrade.models.micro.finetuning.optimiser import AdamW, learning_rate
-from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
 from truegrade.models.micro.llama import Cache, Llama, read_shape
 from truegrade.models.micro.micro_adapters import read_tensors
+from truegrade.models.micro.trained_layers import Dropout, FreshAdapter, stream
+from truegrade.models.micro.training import AdamW, Batch, Network, TrainingExample, learning_rate
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

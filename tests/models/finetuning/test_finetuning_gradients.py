@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import tiny_llama
-from truegrade.models.micro.finetuning import operations
-from truegrade.models.micro.finetuning.linear import Dropout
-from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
-from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
+from truegrade.models.micro import trained_layers as operations
 from truegrade.models.micro.llama import Cache, Llama, read_shape
 from truegrade.models.micro.micro_adapters import read_tensors
+from truegrade.models.micro.trained_layers import Dropout, FreshAdapter, stream
+from truegrade.models.micro.training import Batch, Network, TrainingExample
 
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 EXAMPLES = [

@@ -14,8 +14,8 @@ from support.importing import read_completions, sniff_format
 from truegrade.errors import BadRecord
 from truegrade.records import Usage
 from truegrade.store.importers import SourceFile, index_ids
+from truegrade.store.importers.agentcoder import read_accepted
 from truegrade.store.importers.base import ImportTarget
-from truegrade.store.importers.completion_list import read_accepted
 
 KNOWN = [f"HumanEval/{i}" for i in range(164)]
 

@@ -16,7 +16,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.report.progress_lines import Silent
 from truegrade.store.importers import SourceFile
-from truegrade.store.importers.inspect_log import InspectSample, answers
+from truegrade.store.importers.logs import InspectSample, answers
 
 KNOWN = [f"HumanEval/{i}" for i in range(164)]
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from truegrade.sandbox import landlock
+from truegrade.sandbox import confine as landlock
 
 WITHOUT_LANDLOCK = f"""
 import ctypes, os, sys

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from truegrade.sandbox.procfs import descendants
+from truegrade.sandbox.worker import descendants
 
 HOSTILE = {
     "endless": ("def double(x):\n    while True: pass", "time_limit"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.web.bodies import decode
+from truegrade.web.application import decode
 from truegrade.web.http_refusals import Refusal
 from truegrade.web.service.grading_application import ROUTES
 from truegrade.web.service.messages import GradeRequest

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from truegrade.web.service.sandboxfusion import NOT_SPOKEN
+from truegrade.web.service.execution import NOT_SPOKEN
 
 FUNCTION = {
     "type": "function",

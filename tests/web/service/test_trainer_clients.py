@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from truegrade.sandbox.procfs import descendants
-from truegrade.web.service.grading_server import OPEN_FILES
-from truegrade.web.service.open_instruct import OVERRUNS, ProgramTests, hold_s
+from truegrade.sandbox.worker import descendants
+from truegrade.web.service.grading_application import OPEN_FILES
+from truegrade.web.service.trainer_protocols import OVERRUNS, ProgramTests, hold_s
 from truegrade.web.service.workload import TURN, JobOrigin, Workload
 
 ADD = "import os\nfrom threading import Thread\ndef add(a, b):\n    return a + b"

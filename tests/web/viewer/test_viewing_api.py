@@ -9,8 +9,7 @@ from viewing_runs import standard_runs
 
 from truegrade import api
 from truegrade.store import Run
-from truegrade.web.viewer.comparing import ComparisonPage
-from truegrade.web.viewer.detail import RunDetail
+from truegrade.web.viewer.detail import ComparisonPage, RunDetail
 from truegrade.web.viewer.listing import RunPage
 from truegrade.web.viewer.sample_table import SamplePage
 

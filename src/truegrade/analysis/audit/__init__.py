@@ -21,7 +21,7 @@ from truegrade.profiles import find_profile
 from truegrade.statistics import estimate
 from truegrade.store import Run
 from truegrade.store.importers import find_format
-from truegrade.store.importers.livecodebench_eval import is_evaluation
+from truegrade.store.importers.livecodebench import is_evaluation
 from truegrade.store.packing import is_pack
 
 __all__ = ["CODES", "Audit", "Evidence", "Finding", "Severity", "audit", "audit_file", "require_file"]

@@ -18,11 +18,10 @@ import msgspec
 
 from truegrade.analysis.audit.rows_beside_benchmark import unnest
 from truegrade.errors import BadRecord
-from truegrade.extraction.contest_samples import shown_samples
-from truegrade.extraction.contests import first_pair, last_pair
+from truegrade.extraction.contest_programs import first_pair, last_pair, shown_samples
 from truegrade.records import ContestTask, Problem
-from truegrade.store.importers.evalscope_rows import EvalScopeRow
-from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
+from truegrade.store.importers.livecodebench import AnswerRow, read_rows
+from truegrade.store.importers.logs import EvalScopeRow
 from truegrade.store.importers.reading import SourceFile, json_lines, typed
 
 NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})

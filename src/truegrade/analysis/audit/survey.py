@@ -31,12 +31,12 @@ from truegrade.extraction.parsing import Fault, Parser, parse_module, unix_newli
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.pipeline.importing import questions_of
 from truegrade.records import CasesTask, Completion, Form, FunctionTask, OracleTask, Problem, SampleKey
-from truegrade.store.importers import code_reasoning, index_ids, inspect_log, match_id
+from truegrade.store.importers import index_ids, match_id
 from truegrade.store.importers.base import UNKNOWN_MODEL, ImportTarget
-from truegrade.store.importers.evalplus_raw import named_raw
-from truegrade.store.importers.evalplus_results import EVAL, tasks
-from truegrade.store.importers.evalplus_results import sniff as is_results
+from truegrade.store.importers.execution_reasoning import is_code_reasoning
+from truegrade.store.importers.logs import is_inspect_log
 from truegrade.store.importers.reading import SourceFile, json_lines, typed
+from truegrade.store.importers.samples import EVAL, is_evalplus_results, named_raw, tasks
 
 # ----------------------------------------------------------------------------------------------------------------
 # Questions about a text, answered without running it: is it a program, a whole one, the one that was graded?
@@ -191,13 +191,13 @@ def read_rows(
 def _entries(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
     """Place, line, key and value of each row."""
     path, head = source.path, source.head.lstrip()
-    if inspect_log.sniff(source):
+    if is_inspect_log(source):
         yield from ((place, None, None, fields) for place, fields in inspect_rows(source))
         return
-    if code_reasoning.sniff(source):
+    if is_code_reasoning(source):
         yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(source, known))
         return
-    if head[:1] == b"{" and not is_results(source) and _first_line_is_a_row(head):
+    if head[:1] == b"{" and not is_evalplus_results(source) and _first_line_is_a_row(head):
         yield from (("", line, None, unnest(value)) for line, value in _lines(source))
         return
     document = source.document

@@ -12,10 +12,8 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.assay.cheats.base import Cheat, TaskForm
-from truegrade.assay.cheats.interpreter import INTERPRETER
-from truegrade.assay.cheats.oracle_read import ORACLE_READ
-from truegrade.assay.cheats.outcomes import OUTCOMES
-from truegrade.assay.cheats.suites import SUITES
+from truegrade.assay.cheats.deceiving import OUTCOMES, SUITES
+from truegrade.assay.cheats.reaching import INTERPRETER, ORACLE_READ
 from truegrade.assay.records import Probe, Witness, make_probe, probe_id
 
 __all__ = ["CHANNELS", "CHEATS", "CLOSES", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.assay.probes.outputs import in_turn
+from truegrade.assay.probes.mutants import in_turn
 from truegrade.assay.records import Impossible, Probe, Witness, make_probe
 from truegrade.builders.mutation.mutants import Text
-from truegrade.builders.mutation.sites import sites
+from truegrade.builders.mutation.operators import sites
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.judgement import shown_call
 from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, Problem

@@ -15,15 +15,14 @@ from types import MappingProxyType
 
 from truegrade.assay.probes.stubs import not_implemented
 from truegrade.assay.records import Probe, make_probe
-from truegrade.builders.mutation import REWRITINGS
 from truegrade.builders.mutation.mutants import NotAProgram, normalised, parse
-from truegrade.builders.mutation.preserving.names import all_names, fresh, is_builtin, names_are_data
-from truegrade.builders.mutation.sites import sites
+from truegrade.builders.mutation.operators import sites
+from truegrade.builders.mutation.preserving import REWRITINGS, all_names, fresh, is_builtin, names_are_data
 
 
 def rewrites(problem_id: str, reference: str, entry_point: str) -> list[Probe]:
-    """The reference after each rewriting that applies to it: six of `truegrade.builders.mutation.REWRITINGS`, and
-    those of `GRADER_REWRITINGS`.
+    """The reference after each rewriting that fits: six of `builders.mutation.preserving.REWRITINGS`, and those of
+    `GRADER_REWRITINGS`.
 
     Returns:
         One probe a rewriting, of class ``right``, the origin its name; none for a reference that is no program of

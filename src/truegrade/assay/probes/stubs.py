@@ -16,7 +16,7 @@ from typing import Any
 from truegrade.assay.records import Probe, make_probe
 from truegrade.builders.mutation.mutants import NotAProgram, parse
 from truegrade.extraction.definitions import method_owner
-from truegrade.grading.suites import suite_of
+from truegrade.grading.repairs import suite_of
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
 
 _OF_TYPE: dict[type[Any], tuple[Any, ...]] = {

@@ -10,22 +10,29 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
+from truegrade.assay.records import DANGERS, DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.assay.targets import Target, host, programs
 from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_this_machine
 from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
 from truegrade.errors import UserError
 from truegrade.files.writing import without_keys
+from truegrade.grading.judgement import from_outcome
+from truegrade.grading.repairs import suite_of
 from truegrade.grading.tests_forms import tests_form
+from truegrade.pipeline.grade import LocalGrader
+from truegrade.profiles import Profile
+from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason
 from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox
 from truegrade.sandbox.levels import detect
-from truegrade.sandbox.limits import MIB
-from truegrade.sandbox.protection import LIMITS_ONLY
+from truegrade.sandbox.limits import LIMITS_ONLY, MIB
 
 LOADING_S = 120.0
 """Wall seconds that a grader may take to be imported."""
@@ -263,3 +270,118 @@ def _danger(grader: str | Callable[..., Any], danger: Danger | None, *, mine: bo
             "`mine=True` if it is yours, or leave `danger` out"
         )
     return danger or HARMLESS
+
+
+# ----- Our own profiles as graders under measurement, and the plainest rule: program and tests in one process.
+
+
+TESTS_INSIDE = "tests-inside"
+ENDLESS_CPU_S = 1.0
+"""CPU seconds of programs that are proven not to end on an input of the problem's own tests: whatever the grader's
+limit, they would reach it."""
+_CONFIG = "0" * 64
+
+
+class ProfileTarget:
+    """A profile, every program in a process of its own in the jail: whatever is sent is harmless."""
+
+    danger: ClassVar[Danger] = "h2"
+    keeps_state: ClassVar[bool] = False
+    restarts: ClassVar[bool] = True
+
+    def __init__(self, profile: Profile, *, workers: int, allow_unsafe: bool = False) -> None:
+        self.profile, self.name = profile, profile.id
+        self._grader = LocalGrader(workers, allow_unsafe=allow_unsafe)
+        self.close = self._grader.close
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.Target.grade`."""
+        problems = {each.problem.id: each.problem for each in sent}
+        completions = [_completion(number, each) for number, each in enumerate(sent)]
+        endless = [one for one in completions if is_endless(sent[one.sample].probe)]
+        rest = [one for one in completions if not is_endless(sent[one.sample].probe)]
+        impatient = copy(self.profile)
+        impatient.timeout_s = min(ENDLESS_CPU_S, self.profile.timeout_s or ENDLESS_CPU_S)
+        for verdict in chain(
+            self._grader.verdicts(rest, problems, self.profile),
+            self._grader.verdicts(endless, problems, impatient),
+        ):
+            no_verdict = verdict.reason is Reason.GRADER_ERROR
+            yield Said(
+                probe=sent[verdict.sample].probe.id,
+                grader=self.name,
+                passed=None if no_verdict else verdict.passed,
+                detail=verdict.explanation,
+                cpu_s=verdict.cpu_s,
+                wall_s=verdict.wall_s,
+            )
+
+
+def _completion(number: int, sent: Dispatch) -> Completion:
+    return Completion(
+        benchmark=sent.problem.benchmark,
+        dataset_sha256=sent.problem.dataset_sha256,
+        problem_id=sent.problem.id,
+        sample=number,
+        config_sha256=_CONFIG,
+        prompt_sha256=_CONFIG,
+        text=sent.probe.code,
+        form=sent.probe.form,
+        model="assay",
+    )
+
+
+class InsideTarget:
+    """Program and tests in one process, passing without an exception: the rule of most public harnesses, bare.
+
+    It is here to be compared with: what it accepts and ``strict`` does not was bought.
+    """
+
+    name: ClassVar[str] = TESTS_INSIDE
+    danger: ClassVar[Danger] = "h2"
+    keeps_state: ClassVar[bool] = False
+    restarts: ClassVar[bool] = True
+
+    def __init__(self, *, workers: int, allow_unsafe: bool = False) -> None:
+        self._sandbox = Sandbox(Limits(), workers=workers, allow_unsafe=allow_unsafe)
+        self._workers, self.close = workers, self._sandbox.close
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.Target.grade`."""
+        with ThreadPoolExecutor(self._workers, thread_name_prefix="assay") as threads:
+            yield from threads.map(self._graded, sent)
+
+    def _graded(self, sent: Dispatch) -> Said:
+        cpu_s = ENDLESS_CPU_S if is_endless(sent.probe) else None
+        program = f"{sent.probe.code}\n{inside_tests(sent.problem)}\n"
+        judged = from_outcome(self._sandbox.inside(program, cpu_s=cpu_s))
+        return Said(
+            probe=sent.probe.id,
+            grader=self.name,
+            passed=judged.passed,
+            detail=f"{judged.reason}: {judged.detail}" if judged.detail else str(judged.reason),
+            cpu_s=judged.cpu_s,
+            wall_s=judged.wall_s,
+        )
+
+
+def is_endless(probe: Probe) -> bool:
+    """Whether a program is proven not to end on an input of the tests that it is graded by."""
+    witness = probe.witness
+    return witness is not None and witness.source == "own" and witness.got.startswith(DOES_NOT_END)
+
+
+def inside_tests(problem: Problem) -> str:
+    """The tests of a problem as source to stand behind a program.
+
+    Raises:
+        UserError: its tests are no source.
+    """
+    task = problem.task
+    if isinstance(task, FunctionTask):
+        return f"{task.setup}\n{task.tests}"
+    if isinstance(task, CasesTask):
+        cases = [case for number, case in enumerate(suite_of(task).cases) if number not in task.skipped]
+        calls = [f"{task.entry_point}({', '.join(map(repr, case.arguments))})" for case in cases]
+        return "\n".join(f"assert {call} == {case.expected!r}" for call, case in zip(calls, cases, strict=True))
+    raise UserError(f"{problem.id}: its tests are no source that could stand behind a program")

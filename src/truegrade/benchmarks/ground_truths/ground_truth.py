@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.benchmarks.ground_truths.plain_values import LITERAL_CHARACTERS, Unreadable, from_text, plain
+from truegrade.benchmarks.ground_truths.pytest_modules import LITERAL_CHARACTERS, Unreadable, from_text, plain
 from truegrade.benchmarks.ground_truths.python_tests import asserts_task, source_task
 from truegrade.grading.contests.tests import UndecodableTests, decode, decoded
 from truegrade.records import ContestTask, FunctionTask

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.builders.changed.calls import TestCall
-from truegrade.builders.changed.statement import Statement
+from truegrade.builders.changed.statement import Statement, TestCall
 from truegrade.records.pairing import Family
 
 Edit = tuple[int, int, str]

@@ -2,24 +2,343 @@
 
 from __future__ import annotations
 
+import ast
+import cmath
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.builders.mutation.mutants import flaw_of
-from truegrade.builders.mutation.mutation_options import MutationOptions
-from truegrade.builders.mutation.one_row import mutate_each
+from truegrade.builders.in_order import in_order
+from truegrade.builders.leetcode import imports_of
+from truegrade.builders.mutation.mutants import (
+    Mutant,
+    MutationOptions,
+    NotAProgram,
+    calls_of,
+    flaw_of,
+    like,
+    mutants_of,
+    normalised,
+    parse,
+    texts,
+)
+from truegrade.builders.mutation.observing import (
+    Observation,
+    ObservedCase,
+    Observer,
+    Traced,
+    lines_of_code,
+    loop_depth,
+    similarity,
+)
+from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.content import parse_json, read_content, sha256
-from truegrade.datasets.executions import ExecutionRow, as_execution_row, write_rows
+from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved, as_execution_row, write_rows
+from truegrade.datasets.identity import free_names
 from truegrade.datasets.rows import parse_rows
 from truegrade.errors import BadRecord, UserError
+from truegrade.extraction.literals import Literal, parse_literal
+from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor
+from truegrade.grading.predictions import compare
 from truegrade.records import sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
+
+# ---------------------------- From a row to its mutant: generate, run in the jail, keep what is valid, choose.
+# The procedure is Algorithm 1 of arXiv 2504.05518 as quoted by akshsgaur/code-reasoning-repro@6c43fa8: all
+# programs that differ by one operator; of those, the ones that run on the inputs and return something else; of
+# those, the one whose coverage is most similar to the original's.
+
+# ----------------------------------------------------------- Which of the valid mutants of a program is taken.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Valid:
+    """A mutant that ends, returns literals, and is told from the original by some case."""
+
+    mutant: Mutant
+    seen: Observation
+    discriminating: tuple[int, ...]
+    """Cases on which the outputs differ."""
+    lines: float
+    """Similarity of the places visited."""
+    arcs: float
+    """Similarity of the steps between them."""
+
+
+def ranked(valid: Sequence[Valid], row_id: str | int, options: MutationOptions) -> list[Valid]:
+    """The candidates, best first.
+
+    ``coverage``: the most similar lines, then arcs (arXiv 2504.05518, Algorithm 1). Among equals each operator has
+    the same chance whatever the number of its mutants, so that the many arithmetic ones do not crowd out the rest.
+    A hash of seed, row and name decides, so neither other rows nor the order of work play a part.
+    ``first`` and ``all``: the order in which operators were tried.
+    """
+    if options.select != "coverage":
+        return list(valid)
+
+    def drawn(name: str) -> str:
+        return sha256_json([options.seed, row_id, name])
+
+    return sorted(
+        valid,
+        key=lambda one: (-one.lines, -one.arcs, drawn(one.mutant.operator), drawn(one.mutant.id)),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# Which mutants can be asked about: they end, return literals, and return something else than the original.
+
+
+def judged(original: Observation, mutant: Mutant, seen: Observation, options: MutationOptions) -> Valid | str:
+    """The mutant with what was measured, or the kind of reason against it.
+
+    Outputs differ if Python's ``==`` says so: ``1`` for ``True`` is no difference, since a grader may not see it.
+    """
+    if seen.failure is not None:
+        return seen.failure.kind
+    if not all(is_askable(text) for text in seen.outputs):
+        return "no literal"
+    pairs = zip(original.outputs, seen.outputs, strict=True)
+    differing = tuple(case for case, pair in enumerate(pairs) if not compare(*pair).python_eq)
+    if len(differing) < (len(seen.outputs) if options.differ == "all" else 1):
+        return "same output"
+    lines, arcs = similarity(original, seen, mutant)
+    return Valid(mutant=mutant, seen=seen, discriminating=differing, lines=lines, arcs=arcs)
+
+
+def is_askable(text: str) -> bool:
+    """Whether an output is a literal that a model can be asked for: no nan and no infinity anywhere in it."""
+    literal = parse_literal(text)
+    return isinstance(literal, Literal) and _is_finite(literal.value)
+
+
+def _is_finite(value: Any) -> bool:
+    match value:
+        case float() | complex():
+            return cmath.isfinite(value)
+        case list() | tuple() | set() | frozenset():
+            return all(_is_finite(item) for item in value)
+        case dict():
+            return all(_is_finite(item) for pair in value.items() for item in pair)
+    return True
+
+
+_DIGITS = 4
+"""Of a similarity, in a row."""
+
+
+def mutate_row(row: ExecutionRow, options: MutationOptions, executor: Executor) -> tuple[ExecutionRow, ...]:
+    """What becomes of one row: itself with a mutant or a reason, or itself once per mutant."""
+    flaw = flaw_of(row)
+    if flaw is not None:
+        return (_without_mutant(row, options, f"{flaw.field}: {flaw.problem}"),)
+    try:
+        return _Work(row, options, executor).rows()
+    except (_NoMutant, NotAProgram) as reason:
+        return (_without_mutant(row, options, str(reason)),)
+    except RecursionError:
+        return (_without_mutant(row, options, "the program is nested too deeply to be rewritten"),)
+
+
+class _NoMutant(Exception):
+    """A row cannot have a mutant; the message says why."""
+
+
+class _Work:
+    """All that is done for one row."""
+
+    def __init__(self, row: ExecutionRow, options: MutationOptions, executor: Executor) -> None:
+        self.options = options
+        code = unix_newlines(row.code) if options.raw else normalised(row.code)
+        self.row = msgspec.structs.replace(row, code=code)
+        self.imports = imports_of(code)
+        preamble = msgspec.structs.replace(options, preamble=f"{self.imports}{options.preamble}")
+        self.observer = Observer(executor, calls_of(row), preamble)
+        self.traced: Traced = "lines"
+        self.original = self._observe_original()
+        self.found: Counter[str] = Counter()
+
+    def rows(self) -> tuple[ExecutionRow, ...]:
+        """The row with what the options ask for."""
+        base = self._with_covariates(self._with_preserved())
+        best = ranked(self._valid(), self.row.id, self.options)
+        made = []
+        for one in best:
+            if self.observer.alone(one.mutant.code).outputs != one.seen.outputs:
+                self.found["not reproducible"] += 1
+                continue
+            made.append(self._row_with(base, one))
+            if self.options.select != "all":
+                break
+        if not made:
+            return (_without_mutant(base, self.options, self._why_none(), self.found),)
+        return tuple(msgspec.structs.replace(each, metadata=self._metadata(each)) for each in made)
+
+    def _observe_original(self) -> Observation:
+        """What the program does, if it does it again and it is what the row says.
+
+        Raises:
+            _NoMutant: otherwise.
+        """
+        seen = self.observer.alone(self.row.code, self.traced)
+        if seen.failure is not None:
+            raise _NoMutant(self._why_no_value(seen.failure))
+        if self.observer.alone(self.row.code).outputs != seen.outputs:
+            raise _NoMutant("the original returns something else every time")
+        for case, (recorded, returned) in enumerate(zip(texts(self.row.output), seen.outputs, strict=True)):
+            if not is_askable(returned):
+                raise _NoMutant(f"case {case}: the original returns no finite literal")
+            if not compare(recorded, returned).python_eq:
+                raise _NoMutant(f"case {case}: the program returns {returned}, not the recorded {recorded}")
+        if len(frozenset[Any]().union(*(case.places for case in seen.cases))) <= 1:
+            # One line is always covered: what can differ is the way through its expressions.
+            self.traced = "expressions"
+            seen = self.observer.alone(self.row.code, self.traced)
+            if seen.failure is not None:
+                raise _NoMutant(self._why_no_value(seen.failure))
+        return seen
+
+    def _why_no_value(self, failure: ObservedCase) -> str:
+        """What happened to the original; for a name that nothing defines, what to do."""
+        why = f"the original gives no value: {failure.kind}, {failure.text}"
+        if failure.text != "NameError":
+            return why
+        names = ", ".join(free_names(self.imports + self.row.code)) or "a name before it is bound"
+        return f"{why}: the program reads {names}; give a file of imports with `preamble`"
+
+    def _valid(self) -> list[Valid]:
+        """The mutants that can be asked about."""
+        mutants = mutants_of(self.row.code, self.options)
+        codes = [mutant.code for mutant in mutants]
+        valid = []
+        observed = self.observer.together(self.original, self.row.code, codes, self.traced)
+        for mutant, seen in zip(mutants, observed, strict=True):
+            verdict = judged(self.original, mutant, seen, self.options)
+            self.found["valid" if isinstance(verdict, Valid) else verdict] += 1
+            if isinstance(verdict, Valid):
+                valid.append(verdict)
+        return valid
+
+    def _with_preserved(self) -> ExecutionRow:
+        """The row with the variants that mean the same, as far as its cases can tell."""
+        variants = {}
+        for name in self.options.preserve:
+            code = ast.unparse(ast.fix_missing_locations(REWRITINGS[name](parse(self.row.code))))
+            if normalised(code) != normalised(self.row.code):
+                variants[name] = normalised(code)
+        observed = self.observer.together(self.original, self.row.code, list(variants.values()), self.traced)
+        kept = [
+            Preserved(rewriting=name, code=code)
+            for (name, code), seen in zip(variants.items(), observed, strict=True)
+            if seen.outputs == self.original.outputs
+        ]
+        return msgspec.structs.replace(self.row, preserved=tuple(kept))
+
+    def _with_covariates(self, row: ExecutionRow) -> ExecutionRow:
+        steps = [case.steps for case in self.original.cases]
+        covariates = {
+            "loc": lines_of_code(row.code),
+            "steps": steps[0] if isinstance(row.input, str) else steps,
+            "loop_depth": loop_depth(parse(row.code)),
+        }
+        return msgspec.structs.replace(row, metrics={**(row.metrics or {}), **covariates})
+
+    def _row_with(self, base: ExecutionRow, one: Valid) -> ExecutionRow:
+        mutant = one.mutant
+        info = MutationInfo(
+            mutation_type=mutant.operator,
+            mutation_id=mutant.id,
+            coverage_similarity=round(one.lines, _DIGITS),
+            arc_similarity=round(one.arcs, _DIGITS),
+            discriminating=one.discriminating,
+            span=mutant.span,
+            change=f"{mutant.before} -> {mutant.after}",
+        )
+        return msgspec.structs.replace(
+            base,
+            id=f"{base.id}/{mutant.id}" if self.options.select == "all" else base.id,
+            mutated_code=mutant.code,
+            mutated_output=like(base.output, one.seen.outputs),
+            has_mutation=True,
+            mutation_info=info,
+        )
+
+    def _metadata(self, row: ExecutionRow) -> dict[str, Any]:
+        facts: dict[str, Any] = {"mutants": dict(sorted(self.found.items()))}
+        if self.imports:
+            facts["imports"] = self.imports.splitlines()
+        return _told(row, self.options, facts)
+
+    def _why_none(self) -> str:
+        if not self.found:
+            return "no operator applies"
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(self.found.items()))
+        return f"no mutant is valid: {counts}"
+
+
+def _without_mutant(
+    row: ExecutionRow, options: MutationOptions, reason: str, found: Counter[str] | None = None
+) -> ExecutionRow:
+    facts: dict[str, Any] = {"reason": reason}
+    if found:
+        facts["mutants"] = dict(sorted(found.items()))
+    return msgspec.structs.replace(
+        row,
+        mutated_code=None,
+        mutated_output=None,
+        mutation_info=None,
+        has_mutation=False,
+        metadata=_told(row, options, facts),
+    )
+
+
+def _told(row: ExecutionRow, options: MutationOptions, facts: dict[str, Any]) -> dict[str, Any]:
+    """The row's metadata with how its mutant was sought and what was found."""
+    asked = {name: getattr(options, name) for name in ("select", "differ", "raw", "seed")}
+    return {**(row.metadata or {}), "mutation": {**asked, **facts}}
+
+
+# --------------- Rows in, rows with mutants out: in order, on several threads, the same whatever their number.
+
+
+def mutate_rows(
+    rows: Iterable[ExecutionRow], options: MutationOptions, executor: Executor, *, workers: int = 1
+) -> Iterator[ExecutionRow]:
+    """Each row with its mutant, in order; what comes out hangs on row and options alone.
+
+    A row without a valid mutant comes back with ``has_mutation=False`` and the reason in ``metadata``; so does one
+    that cannot be run or whose recorded output is not what its program returns. With ``select="all"`` a row comes
+    back once per mutant, its id followed by ``/`` and the mutant's.
+
+    Args:
+        rows: originals; a mutant they carry already is replaced.
+        options: what to make and what to keep.
+        executor: the jail.
+        workers: rows under way at once.
+
+    Raises:
+        SandboxError: the machinery that runs programs failed.
+    """
+    for made in mutate_each(rows, options, executor, workers=workers):
+        yield from made
+
+
+def mutate_each(
+    rows: Iterable[ExecutionRow], options: MutationOptions, executor: Executor, *, workers: int = 1
+) -> Iterator[tuple[ExecutionRow, ...]]:
+    """As `mutate_rows`, with what became of each row kept together."""
+    if workers == 1:
+        yield from (mutate_row(row, options, executor) for row in rows)
+        return
+    yield from in_order(rows, lambda row: mutate_row(row, options, executor), workers=workers)
+
 
 _KEY_CHARS = 12
 

@@ -9,8 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from truegrade.builders.mutation.mutants import Mutant
-from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.mutants import Mutant, MutationOptions
 from truegrade.grading.executor import Executor
 from truegrade.sandbox.outcome import CallResult
 

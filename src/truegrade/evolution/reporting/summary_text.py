@@ -2,18 +2,139 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from truegrade.evolution.live import described
+from truegrade.evolution.folder import Clock, Event
+from truegrade.evolution.genomes import Genome
 from truegrade.evolution.reporting.page import COSTS, change, costs, label
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.evolution.reporting.verdict import confidence_of, contenders, verdict
+from truegrade.evolution.search_order import Archive
 from truegrade.report import format as fmt
 from truegrade.report.exhibits import Cell, Exhibit, as_markdown
 from truegrade.report.tables import open_console, plain_table, row
+from truegrade.report.terminal import open_terminal
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.live import Live
+
+
+# ------ An evolution as it runs, on standard error: a table of the front on a terminal, plain lines elsewhere.
+
+
+SHOWN = 10
+"""Genomes of the front in the table; the best of the first objective."""
+
+
+class LiveWatcher:
+    """Implements `truegrade.evolution.folder.SearchWatcher` for a person.
+
+    Args:
+        console: where to show it; None for standard error.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console or open_terminal(stderr=True)
+        self._clock = clock
+        self._live: Live | None = None
+        self._search = ""
+        self._done = self._total = self._measured = 0
+        self._began_s = clock()
+        self._cpu_s = 0.0
+
+    def stage(self, sentence: str) -> None:
+        """Say it."""
+        self.finish()
+        self._print(f"evolve: {sentence}")
+
+    def search(self, name: str, replicate: int, done: int, total: int) -> None:
+        """Say which search, and how far the whole is."""
+        self.finish()
+        self._search = f"{name}, replicate {replicate + 1}"
+        self._done, self._total = done, total
+        self._print(f"search {self._search}: {done} of {total} evaluations done")
+
+    def evaluated(self, event: Event, clock: Clock, archive: Archive) -> None:
+        """Show the front and what it has cost so far, or a line."""
+        self._done += 1
+        self._measured += clock.wall_s > 0
+        self._cpu_s += clock.cpu_s
+        if self._console.is_terminal:
+            self._show(archive)
+        else:
+            self._print(f"{self._line(archive)} · {_scores(event)} · {described(event.evaluated.genome)}")
+
+    def finish(self) -> None:
+        """Leave the last state on the screen."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _show(self, archive: Archive) -> None:
+        from rich.live import Live
+
+        if self._live is None:
+            self._live = Live(console=self._console, refresh_per_second=4)
+            self._live.start()
+        self._live.update(self._picture(archive))
+
+    def _picture(self, archive: Archive) -> Group:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*archive.objectives, "adapter", box=None, pad_edge=False)
+        front = sorted(archive.front, key=lambda one: -one.scores.objectives[archive.objectives[0]])
+        for one in front[:SHOWN]:
+            values = [f"{one.scores.objectives[name]:.3g}" for name in archive.objectives]
+            table.add_row(*values, described(one.genome))
+        more = [Text(f"and {len(front) - SHOWN} more on the front", "dim")] if len(front) > SHOWN else []
+        return Group(Text(f"{self._search}: {self._line(archive)}", "bold"), table, *more)
+
+    def _line(self, archive: Archive) -> str:
+        facts = [
+            f"{self._done}/{self._total}",
+            f"front {len(archive.front)}",
+            f"hypervolume {fmt.quantity(archive.volume)}",
+            f"{fmt.seconds(self._cpu_s)} CPU",
+        ]
+        if self._measured and self._done < self._total:
+            each_s = (self._clock() - self._began_s) / self._measured
+            facts.append(f"{fmt.seconds(each_s * (self._total - self._done))} to go at most")
+        return " · ".join(facts)
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+
+def described(genome: Genome) -> str:
+    """The genes that matter, in a line."""
+    if genome.merge:
+        return "merge of " + ", ".join(f"{weight:+.2f} x {name[:6]}" for name, weight in genome.merge)
+    adapter, training = genome.adapter, genome.training
+    modules = "+".join(name.removesuffix("_proj") for name in adapter.modules)
+    return (
+        f"{adapter.kind} r{adapter.rank} alpha {adapter.alpha:g} {modules} dropout {adapter.dropout:g},"
+        f" lr {training.learning_rate:.2g}, {fmt.plural(training.epochs, 'epoch')}{_learned_from(genome)}"
+    )
+
+
+def _learned_from(genome: Genome) -> str:
+    """What it learns from besides the lessons."""
+    data, policy = genome.data, genome.policy
+    parts = [f"{fmt.plural(data.rounds, 'round')} of own replies"] if data.rounds else []
+    parts += ["references of the pool"] if data.references else []
+    parts += ["replay"] if data.replay else []
+    parts += ["policy gradient"] if policy is not None else []
+    return "".join(f", {part}" for part in parts)
+
+
+def _scores(event: Event) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in event.evaluated.scores.objectives.items())
 
 
 def print_summary(material: SearchMaterial, console: Console | None = None) -> None:

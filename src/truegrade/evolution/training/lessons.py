@@ -13,9 +13,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from truegrade.datasets.learned import LearnedFrom, learned_from_texts
-from truegrade.evolution.coralx_split import TRAINING, WITHOUT_JSON
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.problems import repair_of
+from truegrade.evolution.roles import TRAINING, WITHOUT_JSON
 from truegrade.profiles.base import Profile
 from truegrade.records import Message, Problem, Prompt
 

@@ -12,12 +12,11 @@ from truegrade.errors import UserError
 from truegrade.evolution.training.cache import write_adapter
 from truegrade.evolution.training.lessons import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.models.embedded import embedded_folder
-from truegrade.models.micro.finetuning.fitting import Fitting, fit
-from truegrade.models.micro.finetuning.network import Network, TrainingExample
-from truegrade.models.micro.finetuning.updates import FreshAdapter
 from truegrade.models.micro.llama import Llama, library, read_shape, use_one_thread
 from truegrade.models.micro.micro_adapters import BASE_SHA256, file_sha256, read_tensors
 from truegrade.models.micro.tokenizer import END, Tokenizer, prompt_tokens, read_tokenizer
+from truegrade.models.micro.trained_layers import FreshAdapter
+from truegrade.models.micro.training import Fitting, Network, TrainingExample, fit
 from truegrade.records import sha256_json
 
 if TYPE_CHECKING:

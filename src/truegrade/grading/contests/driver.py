@@ -22,13 +22,19 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from truegrade.grading.contests.clock import Alarm
 from truegrade.grading.contests.output_comparison import first_difference, get_stripped_lines
 from truegrade.grading.contests.prime import run_test
-from truegrade.grading.contests.programs import Observed, allclose, as_text, clean_if_name
 from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.told import as_told
-from truegrade.grading.contests.worlds import Capturing, call_method
+from truegrade.grading.contests.worlds import (
+    Alarm,
+    Capturing,
+    Observed,
+    allclose,
+    as_text,
+    call_method,
+    clean_if_name,
+)
 
 _MODULES = (
     *("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics"),

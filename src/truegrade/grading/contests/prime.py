@@ -11,10 +11,16 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from truegrade.grading.contests.clock import Alarm
-from truegrade.grading.contests.programs import Observed, allclose, as_text, clean_if_name
 from truegrade.grading.contests.rules import Rules
-from truegrade.grading.contests.worlds import Capturing, call_method
+from truegrade.grading.contests.worlds import (
+    Alarm,
+    Capturing,
+    Observed,
+    allclose,
+    as_text,
+    call_method,
+    clean_if_name,
+)
 
 
 def run_test(

@@ -16,12 +16,13 @@ from truegrade.integrations.ray.cluster import (
     Cargo,
     GradedBatch,
     GradingActor,
+    Pace,
+    Queue,
     connect,
     cores_of_cluster,
     disconnect,
     ship,
 )
-from truegrade.integrations.ray.queueing import Pace, Queue
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Verdict

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -20,11 +20,10 @@ from typing import Any, Self
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.grading.marks import TAMPERING
+from truegrade.grading.judgement import TAMPERING
 from truegrade.integrations.client import ServiceError
 from truegrade.integrations.rewards.batching import AskedUnder, RewardAsker, RewardQuestion
-from truegrade.integrations.rewards.environment import settings_of, variable
-from truegrade.integrations.rewards.places import PlaceName, attach, detach
+from truegrade.integrations.rewards.node_pool import PlaceName, attach, detach
 from truegrade.integrations.rewards.records import (
     AnswerGiven,
     OnError,
@@ -39,6 +38,62 @@ from truegrade.integrations.rewards.records import (
     TruthCache,
 )
 from truegrade.records import Reason
+
+# ----------------------------------------------------------------------------------------------------------------
+# Settings of rewards in the environment, for trainers that hand a reward function no arguments of its own.
+
+PREFIX = "TRUEGRADE_REWARD_"
+
+
+def _on_error(text: str) -> str | float:
+    return text if text in {"retry", "raise"} else float(text)
+
+
+def _yes(text: str) -> bool:
+    return bool(("0", "1").index(text))
+
+
+READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "url": (str, ""),
+    "token": (str, ""),
+    "profile": (str, ""),
+    "benchmark": (str, ""),
+    "scheme": (str, ""),
+    "on_error": (_on_error, "neither retry nor raise nor a number"),
+    "retry_s": (float, "not a number of seconds"),
+    "tampering": (float, "not a number"),
+    "truncated": (str, ""),
+    "tests_inside": (_yes, "neither 1 nor 0"),
+    "workers": (int, "not a whole number"),
+}
+"""Arguments of `RewardGrader` that variables may give, how each is read, and what is said where it cannot be."""
+
+
+def variable(name: str) -> str:
+    """The environment variable of an argument of `RewardGrader`."""
+    return PREFIX + name.upper()
+
+
+def settings_of(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Arguments of `RewardGrader` that the environment gives: ``TRUEGRADE_REWARD_URL`` and those of `READERS`.
+
+    A variable that is empty gives nothing.
+
+    Raises:
+        UserError: a variable is not a number where one is needed, or none of that name is known.
+    """
+    names = {variable(name): name for name in READERS}
+    found = {}
+    for given in sorted(key for key in environ if key.startswith(PREFIX) and environ[key]):
+        if given not in names:
+            raise UserError(f"{given}: there is no such setting, only {', '.join(names)}")
+        read, otherwise = READERS[names[given]]
+        try:
+            found[names[given]] = read(environ[given])
+        except ValueError:
+            raise UserError(f"{given}: {environ[given]!r} is {otherwise}") from None
+    return found
+
 
 CUT = frozenset({"length", "max_tokens"})
 """Finish reasons of a reply that the model was cut off in."""
@@ -279,7 +334,7 @@ class RewardGrader:
 def reward_grader(**settings: Any) -> RewardGrader:
     """The open `RewardGrader` of these settings; the same settings give the same one, once a process.
 
-    What is not given comes from the environment: `truegrade.integrations.rewards.environment`.
+    What is not given comes from the environment: `truegrade.integrations.rewards.grader`.
 
     Raises:
         UserError: a setting is at fault; one from the environment is named as its variable.

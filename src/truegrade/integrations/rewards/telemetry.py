@@ -15,7 +15,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.files.json_text import encode
-from truegrade.grading.attempts.hack_log import SHARE, HackLog, HackRecord, drawn, program_shape
+from truegrade.grading.attempts import SHARE, HackLog, HackRecord, drawn, program_shape
 from truegrade.integrations.rewards.records import AnswerGiven, PolicyReply, Reward, ShadowAsker
 from truegrade.records import Reason
 

@@ -6,8 +6,8 @@ import json
 from contextlib import suppress
 from typing import ClassVar
 
-from truegrade.extraction.contests import last_pair
-from truegrade.grading.contests import tampering
+from truegrade.extraction.contest_programs import last_pair
+from truegrade.grading.contests import harness as tampering
 from truegrade.grading.contests.driver import close
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.contests.rules import Rules

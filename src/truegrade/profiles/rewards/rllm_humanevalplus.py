@@ -11,8 +11,7 @@ from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.programs import statements
-from truegrade.grading.rllm_programs import base_imports, without_main_block
+from truegrade.grading.programs import base_imports, statements, without_main_block
 from truegrade.grading.tests_forms import CannotPut, calls_of
 from truegrade.grading.trials import as_file, first_failure, script_trials
 from truegrade.profiles.base import Rule

@@ -10,7 +10,7 @@ from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.rllm_programs import base_imports, without_main_block
+from truegrade.grading.programs import base_imports, without_main_block
 from truegrade.grading.tests_forms import tests_of
 from truegrade.grading.trials import ScriptTest, first_failure, script_trials
 from truegrade.profiles.base import Rule

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from truegrade.grading.executor import Executor
-from truegrade.grading.fn_name_wrapper import wrapped
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.grading.trials import ScriptTest, as_file, first_failure, passed_of, script_trials
+from truegrade.grading.trials import ScriptTest, as_file, first_failure, passed_of, script_trials, wrapped
 from truegrade.profiles.base import Rule
 from truegrade.profiles.refusals import covered_task
 from truegrade.profiles.rewards.strict_worded import (

@@ -1,36 +1,39 @@
-"""Runs written as files that other tools read. One file a format."""
+"""Runs written as files that other tools read."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from truegrade.registry import Registry
-from truegrade.store.exporters import (
-    bigcode_generations,
-    blog,
-    evalplus_results,
-    evalplus_samples,
-    human_eval_samples,
-    inspect_log,
-    livecodebench,
-    seed_results,
-)
 from truegrade.store.exporters.base import Exported, Exporter
+from truegrade.store.exporters.harness_files import (
+    ANSWERS,
+    BIGCODE_GENERATIONS,
+    BLOG,
+    EVAL,
+    EVAL_ALL,
+    EVAL_PERCENT,
+    EVALPLUS_RESULTS,
+    EVALPLUS_SAMPLES,
+    HUMAN_EVAL_SAMPLES,
+    SEED_RESULTS,
+)
+from truegrade.store.exporters.inspect_log import EXPORTER as INSPECT_LOG
 
 __all__ = ["EXPORTERS", "Exported", "Exporter", "find_exporter"]
 
 EXPORTERS = (
-    human_eval_samples.EXPORTER,
-    evalplus_samples.EXPORTER,
-    evalplus_results.EXPORTER,
-    bigcode_generations.EXPORTER,
-    blog.EXPORTER,
-    seed_results.EXPORTER,
-    livecodebench.ANSWERS,
-    livecodebench.EVAL_ALL,
-    livecodebench.EVAL,
-    livecodebench.EVAL_PERCENT,
-    inspect_log.EXPORTER,
+    HUMAN_EVAL_SAMPLES,
+    EVALPLUS_SAMPLES,
+    EVALPLUS_RESULTS,
+    BIGCODE_GENERATIONS,
+    BLOG,
+    SEED_RESULTS,
+    ANSWERS,
+    EVAL_ALL,
+    EVAL,
+    EVAL_PERCENT,
+    INSPECT_LOG,
 )
 
 

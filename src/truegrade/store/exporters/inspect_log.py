@@ -20,7 +20,7 @@ from truegrade.files.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
 from truegrade.store.exporters.base import Exported, Exporter
-from truegrade.store.importers.inspect_log import FORM
+from truegrade.store.importers.logs import FORM
 from truegrade.store.manifest import Manifest, now
 
 # --------------------------------- The head of an Inspect log: which task, data, model and settings a run had.

@@ -1,6 +1,6 @@
 """Completions that other tools wrote, read as if they had been generated here.
 
-One file a format; the order of `IMPORTERS` is the order in which a file is tried.
+The formats of one kind of tool are a file; the order of `IMPORTERS` is the order in which a file is tried.
 """
 
 from __future__ import annotations
@@ -10,26 +10,29 @@ from typing import Any
 from truegrade.errors import BadRecord
 from truegrade.records import sha256_json
 from truegrade.registry import Origin, Registry
-from truegrade.store.importers import (
-    bigcode_generations,
-    code_reasoning,
-    completion_list,
-    completion_rows,
-    completions_jsonl,
-    cruxeval_generations,
-    evalplus_raw,
-    evalplus_results,
-    evalscope_rows,
-    inspect_log,
-    livecodebench_rows,
-    lm_eval_samples,
-    mapcoder_rows,
-    results_jsonl,
-    samples_jsonl,
+from truegrade.store.importers.agentcoder import COMPLETION_LIST, COMPLETION_ROWS, MAPCODER_ROWS
+from truegrade.store.importers.base import (
+    PENDING,
+    IdIndex,
+    Importer,
+    ImportTarget,
+    holding_replies,
+    index_ids,
+    match_id,
+    replies_format,
 )
-from truegrade.store.importers.base import PENDING, Importer, ImportTarget, holding_replies, replies_format
-from truegrade.store.importers.ids import IdIndex, index_ids, match_id
+from truegrade.store.importers.execution_reasoning import CODE_REASONING, CRUXEVAL_GENERATIONS, RESULTS
+from truegrade.store.importers.livecodebench import LIVECODEBENCH_ROWS
+from truegrade.store.importers.logs import EVALSCOPE_ROWS, INSPECT_LOG
 from truegrade.store.importers.reading import RowFaults, SourceFile, keys_of_later_lines, refuse_unreadable
+from truegrade.store.importers.samples import (
+    BIGCODE_GENERATIONS,
+    COMPLETIONS,
+    EVALPLUS_RAW,
+    EVALPLUS_RESULTS,
+    LM_EVAL_SAMPLES,
+    SAMPLES,
+)
 
 __all__ = [
     "IMPORTERS",
@@ -47,21 +50,21 @@ __all__ = [
 ]
 
 IMPORTERS = (
-    completions_jsonl.IMPORTER,
-    inspect_log.IMPORTER,
-    results_jsonl.IMPORTER,
-    code_reasoning.IMPORTER,
-    lm_eval_samples.IMPORTER,
-    evalscope_rows.IMPORTER,
-    mapcoder_rows.IMPORTER,
-    livecodebench_rows.IMPORTER,
-    evalplus_results.IMPORTER,
-    evalplus_raw.IMPORTER,
-    samples_jsonl.IMPORTER,
-    cruxeval_generations.IMPORTER,
-    bigcode_generations.IMPORTER,
-    completion_list.IMPORTER,
-    completion_rows.IMPORTER,
+    COMPLETIONS,
+    INSPECT_LOG,
+    RESULTS,
+    CODE_REASONING,
+    LM_EVAL_SAMPLES,
+    EVALSCOPE_ROWS,
+    MAPCODER_ROWS,
+    LIVECODEBENCH_ROWS,
+    EVALPLUS_RESULTS,
+    EVALPLUS_RAW,
+    SAMPLES,
+    CRUXEVAL_GENERATIONS,
+    BIGCODE_GENERATIONS,
+    COMPLETION_LIST,
+    COMPLETION_ROWS,
 )
 
 
@@ -69,8 +72,8 @@ def _fault(thing: Any) -> str | None:
     return None if isinstance(thing, Importer) else "is no truegrade.store.importers.Importer"
 
 
-_OF_PROGRAMS = (livecodebench_rows, evalplus_results, bigcode_generations, completion_rows)
-_NAMED = (*IMPORTERS, *(holding_replies(module.IMPORTER) for module in _OF_PROGRAMS))
+_OF_PROGRAMS = (LIVECODEBENCH_ROWS, EVALPLUS_RESULTS, BIGCODE_GENERATIONS, COMPLETION_ROWS)
+_NAMED = (*IMPORTERS, *map(holding_replies, _OF_PROGRAMS))
 REGISTRY = Registry[Importer]("importer", {importer.name: importer for importer in _NAMED}, _fault)
 
 

@@ -18,7 +18,7 @@ from truegrade.profiles.base import has_rules
 from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, SuiteTask, sha256_json
 from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox.code_cache import CodeCache
+from truegrade.sandbox.modes import CodeCache
 from truegrade.web.http_refusals import unprocessable
 from truegrade.web.service.messages import InlineProblem, ProfileInfo
 

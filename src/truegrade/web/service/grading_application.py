@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import resource
+import secrets
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -11,6 +14,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
+from msgspec import structs
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -18,18 +22,28 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from truegrade.web.addresses import check_host
-from truegrade.web.application import JSON, application, as_response, json_response, route
-from truegrade.web.bodies import decode, read_body
-from truegrade.web.endpoint import OWN, Client, Endpoint
-from truegrade.web.http_refusals import Refusal, ask_again, stopping
-from truegrade.web.service import messages, open_instruct, openrlhf, sandboxfusion
-from truegrade.web.service.docs_page import page
-from truegrade.web.service.execution import check_limits, default_s, execute
-from truegrade.web.service.grading_service import Service
-from truegrade.web.service.metrics import Metrics
-from truegrade.web.service.openapi import document
-from truegrade.web.service.sandboxfusion import NOT_SPOKEN
+from truegrade.errors import UserError
+from truegrade.web.application import (
+    JSON,
+    OWN,
+    Client,
+    Endpoint,
+    application,
+    as_response,
+    decode,
+    json_response,
+    read_body,
+    route,
+)
+from truegrade.web.http_refusals import Refusal, ask_again, check_host, listen, listening_at, stopping
+from truegrade.web.port import HttpServer
+from truegrade.web.service import execution as sandboxfusion
+from truegrade.web.service import messages
+from truegrade.web.service import trainer_protocols as open_instruct
+from truegrade.web.service import trainer_protocols as openrlhf
+from truegrade.web.service.about import Metrics, document, page
+from truegrade.web.service.execution import NOT_SPOKEN, check_limits, default_s, execute
+from truegrade.web.service.grading_service import Service, ServiceSettings
 from truegrade.web.service.workload import JobOrigin
 
 # ------------ The table of endpoints: path, what it takes, what it gives, and the few lines that connect them.
@@ -328,3 +342,91 @@ async def _unless_left(work: Awaitable[R], receive: Callable[[], Awaitable[Messa
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await task
+
+
+# -------------------------------------------------------------------------------------- The service on a port.
+
+TOKEN_BYTES = 24
+OPEN_FILES = 65_536
+"""Files, connections among them, that the service has open at most, if the system allows it so many."""
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def require_metrics() -> None:
+    """Check for what the service counts with.
+
+    Raises:
+        UserError: the extra is missing.
+    """
+    try:
+        import prometheus_client  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise UserError(f"the service needs the package {error.name!r}: pip install 'truegrade[serve]'") from None
+
+
+def serve_until_stopped(settings: ServiceSettings, announce: Callable[[str, str], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what runs; a second signal ends it at once.
+
+    Args:
+        settings: what to serve.
+        announce: told the address and the line about protection, once requests are taken.
+
+    Raises:
+        UserError: an extra is missing, or a setting, benchmark, profile or address is at fault.
+        SandboxError: programs cannot be run, or only at protection level 1.
+    """
+    require_metrics()
+    _allow_connections()
+    given = None if settings.fd is None else listening_at(settings.fd)
+    if given is not None:
+        host, port = given.getsockname()[:2]
+        settings = structs.replace(settings, host=host, port=port)
+    service = Service(settings)
+    try:
+        with GradingServer(service, given or listen(settings.host, settings.port)) as server:
+            protection = f"protection level {service.level}: {service.protection}"
+            server.serve_forever(lambda: announce(server.url, protection))
+    finally:
+        service.close()
+
+
+def _allow_connections() -> None:
+    """Use what the system allows: the usual soft limit is 1,024. Programs have a limit of their own."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):  # macOS refuses some
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+class GradingServer(HttpServer):
+    """Serves one service, which has until the end of its drain to answer what is under way.
+
+    Args:
+        service: does the work.
+        listener: a socket that listens.
+    """
+
+    def __init__(self, service: Service, listener: socket.socket) -> None:
+        self._service = service
+        super().__init__(
+            grading_application(service),
+            listener,
+            max_connections=None,
+            patience_s=service.settings.patience_s,
+            headers={"x-content-type-options": "nosniff"},
+        )
+
+    async def drain(self) -> None:
+        """Finish what there is; meanwhile own requests are told 503, and those of other clients are served.
+
+        New connections are left to the next service where another process keeps the socket open.
+        """
+        self._service.stopping = True
+        if self._service.settings.fd is not None:
+            await self.leave_socket(self._service.settings.drain_s)
+        await self._service.drain()

@@ -16,23 +16,21 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
-from truegrade.grading.attempts.hack_log import HackLog, HackRecord, drawn, program_shape
-from truegrade.grading.attempts.looking import attempts
-from truegrade.grading.marks import TAMPERING
+from truegrade.grading.attempts import HackLog, HackRecord, attempts, drawn, program_shape
+from truegrade.grading.judgement import TAMPERING
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.base import has_rules
 from truegrade.records import Completion, Problem, Reason, Verdict
 from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits
-from truegrade.sandbox.cores import usable_cores
-from truegrade.web.addresses import is_loopback
-from truegrade.web.bodies import BodyRoom
-from truegrade.web.endpoint import Client
+from truegrade.sandbox.limits import usable_cores
+from truegrade.web.application import BodyRoom, Client
+from truegrade.web.http_refusals import is_loopback
+from truegrade.web.service.about import Metrics
 from truegrade.web.service.catalogue import Executors, NameCatalogue
 from truegrade.web.service.jobs import JobGrader, completion_of, refused
 from truegrade.web.service.messages import Health, Submission
-from truegrade.web.service.metrics import Metrics
 from truegrade.web.service.workload import Workload
 
 # --------------------------------- What a service may be asked to do and how much of it: fixed when it starts.

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from truegrade.errors import SandboxError
-from truegrade.grading.attempts.looking import attempts
-from truegrade.grading.first_tests import first_tests
+from truegrade.grading.attempts import attempts
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.marks import READS_TESTS
+from truegrade.grading.judgement import READS_TESTS
+from truegrade.grading.tests_forms import first_tests
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict

@@ -1,9 +1,10 @@
-"""The viewer on a port: GET alone, and nothing that a page of somebody else's could use."""
+"""The viewer on a port: its page and paths; GET alone, and nothing that a page of somebody else's could use."""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -12,15 +13,179 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from truegrade.errors import UserError
-from truegrade.web.addresses import check_host, is_loopback, listen
-from truegrade.web.application import application, as_response, problem_response, route
-from truegrade.web.endpoint import Endpoint
-from truegrade.web.http_refusals import Refusal
+from truegrade.records import SampleKey
+from truegrade.report.charts.svg import asset
+from truegrade.web.application import Endpoint, application, as_response, problem_response, route
+from truegrade.web.http_refusals import Refusal, check_host, is_loopback, listen
 from truegrade.web.port import HttpServer
-from truegrade.web.viewer.viewer_routes import ROUTES, Site
+from truegrade.web.viewer import detail, listing
+from truegrade.web.viewer import detail as comparing
+from truegrade.web.viewer import detail as current
+from truegrade.web.viewer import detail as others
+from truegrade.web.viewer import sample_table as browsing
+from truegrade.web.viewer.run_catalogue import RunCatalogue
+from truegrade.web.viewer.sample_table import OneSample, Tables
+
+# ----------------------------------------------------------------------------------------------------------------
+# The page of the viewer, put together of its own assets and those of the reports, so that both look the same.
+
+_STYLES = ("colours.css", "chart.css", "report.css", "browser.css")
+_SCRIPTS = ("theme.js", "detail.js")
+_OWN_SCRIPTS = (
+    "asking.js",
+    "numbers.js",
+    "runs.js",
+    "samples.js",
+    "run.js",
+    "compare.js",
+    "others.js",
+    "routes.js",
+)
+
+
+@cache
+def frame() -> str:
+    """The HTML that the script fills."""
+    return _own("page.html")
+
+
+@cache
+def style() -> str:
+    """The style sheet of the reports, then the viewer's own."""
+    return "\n".join((*map(asset, _STYLES), _own("viewing.css")))
+
+
+@cache
+def script() -> str:
+    """What the reports' pages share, then the viewer's own, in the order they need each other."""
+    return "\n".join((*map(asset, _SCRIPTS), *map(_own, _OWN_SCRIPTS)))
+
+
+def _own(name: str) -> str:
+    return files("truegrade.web.viewer").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+# ------------------- The table of paths: what each takes, and the few lines that connect it with what answers.
+
+SANDBOXED = {
+    "Content-Security-Policy": "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline';"
+    " script-src 'unsafe-inline'; img-src data:"
+}
+"""A report may have come from elsewhere with its folder: its scripts get no origin, so they can ask nobody."""
+
+
+class Site:
+    """Everything that requests share.
+
+    Args:
+        root: the folder of runs.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.catalogue = RunCatalogue(root)
+        self.tables = Tables()
+        self.reports = current.Reports()
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of a path that takes none."""
+
+
+class OneRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of ``/api/run`` and ``/report``."""
+
+    run: str
+
+
+class OneEvolution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of ``/evolution``."""
+
+    evolution: str
+
+
+class SampleAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of ``/api/sample``."""
+
+    run: str
+    task: str
+    sample: int
+
+
+def _page(_: Site, __: Nothing) -> Response:
+    return HTMLResponse(frame())
+
+
+def _style(_: Site, __: Nothing) -> Response:
+    return Response(style(), media_type="text/css")
+
+
+def _script(_: Site, __: Nothing) -> Response:
+    return Response(script(), media_type="text/javascript")
+
+
+def _runs(site: Site, query: listing.RunQuery) -> listing.RunPage:
+    return listing.page(site.catalogue.lines(), query)
+
+
+def _run(site: Site, query: OneRun) -> detail.RunDetail:
+    line = site.catalogue.line(query.run)
+    return detail.read_detail(site.catalogue.folder(query.run, "run"), line)
+
+
+def _samples(site: Site, query: browsing.SampleQuery) -> browsing.SamplePage:
+    return browsing.page(site.tables.of(site.catalogue.folder(query.run, "run")), query)
+
+
+def _sample(site: Site, query: SampleAsked) -> OneSample:
+    table = site.tables.of(site.catalogue.folder(query.run, "run"))
+    return table.open(SampleKey(query.task, query.sample))
+
+
+def _compare(site: Site, query: comparing.CompareQuery) -> comparing.ComparisonPage:
+    return comparing.compare([site.catalogue.folder(run, "run") for run in query.run], query)
+
+
+def _others(site: Site, _: Nothing) -> others.Others:
+    runs = [folder.path for folder in site.catalogue.folders("run")]
+    return others.Others(
+        evolutions=[others.evolution_line(folder) for folder in site.catalogue.folders("evolution")],
+        audits=others.audit_lines(site.root, runs),
+    )
+
+
+def _report(site: Site, query: OneRun) -> Response:
+    line = site.catalogue.line(query.run)
+    folder = site.catalogue.folder(query.run, "run")
+    return HTMLResponse(site.reports.of(folder, line), headers=SANDBOXED)
+
+
+def _evolution(site: Site, query: OneEvolution) -> Response:
+    folder = site.catalogue.folder(query.evolution, "evolution")
+    if "report.html" not in folder.files:
+        raise Refusal(HTTPStatus.NOT_FOUND, f"{folder.id} has no report yet")
+    return HTMLResponse((folder.path / "report.html").read_bytes(), headers=SANDBOXED)
+
+
+ROUTES: tuple[Endpoint, ...] = (
+    Endpoint(path="/", takes=Nothing, handle=_page),
+    Endpoint(path="/app.css", takes=Nothing, handle=_style),
+    Endpoint(path="/app.js", takes=Nothing, handle=_script),
+    Endpoint(path="/api/runs", takes=listing.RunQuery, handle=_runs),
+    Endpoint(path="/api/run", takes=OneRun, handle=_run),
+    Endpoint(path="/api/samples", takes=browsing.SampleQuery, handle=_samples),
+    Endpoint(path="/api/sample", takes=SampleAsked, handle=_sample),
+    Endpoint(path="/api/compare", takes=comparing.CompareQuery, handle=_compare),
+    Endpoint(path="/api/others", takes=Nothing, handle=_others),
+    Endpoint(path="/report", takes=OneRun, handle=_report),
+    Endpoint(path="/evolution", takes=OneEvolution, handle=_evolution),
+)
+
+
+# ---------------------- The viewer on a port: GET alone, and nothing that a page of somebody else's could use.
 
 MAX_CONNECTIONS = 64
 OWN_PAGE = (

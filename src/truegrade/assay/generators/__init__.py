@@ -1,1 +1,0 @@
-"""Inputs of problems, beyond those that their tests use."""

@@ -1,1 +1,0 @@
-"""More tests for a benchmark, chosen by the wrong programs that they refuse."""
