@@ -98,16 +98,42 @@ def prose(path):
     return re.sub(r"^```.*?^```$|`[^`\n]*`", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    "path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda path: path.relative_to(ROOT).as_posix()
-)
-def test_relative_links_lead_to_files_inside_the_site(path):
+def anchors(page):
+    """What links can name on a page: its headings, as the site spells them; a repeated one only once."""
+    heads = re.findall(
+        r"^#+ (.+)$", re.sub(r"^(`{3,}).*?^\1$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE), re.M
+    )
+    texts = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head) for head in heads]
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower()) for text in texts}
+
+
+LINKING = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "adr").glob("*.md")),
+    *sorted(DOCS.rglob("*.md")),
+]
+
+
+@pytest.mark.parametrize("path", LINKING, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_relative_links_lead_to_files_and_headings_inside_the_site(path):
     """Pages of the site link to the site, or to the whole address of what lies outside it."""
     for target in LINK.findall(prose(path)):
-        if not target.startswith(("https://", "#")):
-            file = (path.parent / target.partition("#")[0]).resolve()
+        if not target.startswith("https://"):
+            name, _, anchor = target.partition("#")
+            file = (path.parent / name).resolve() if name else path
             assert file.is_file(), target
-            assert path.name == "README.md" or file.is_relative_to(DOCS), f"{target} is not on the site"
+            assert file.is_relative_to(DOCS) or not path.is_relative_to(DOCS), f"{target} is not on the site"
+            assert not anchor or file.suffix != ".md" or anchor in anchors(file), f"no heading {anchor} on {name}"
+
+
+def test_every_decision_has_its_number_and_a_row():
+    files = sorted(path.name for path in (ROOT / "adr").glob("[0-9]*.md"))
+    heads = [re.match(r"# (\d+)\. (.+)\n\nStatus: \w", (ROOT / "adr" / name).read_text()) for name in files]
+    rows = re.findall(r"^\| (\d+) \| \[(.+?)\]\(([\w-]+\.md)\) \|", (ROOT / "adr" / "README.md").read_text(), re.M)
+    assert rows == [(head[1], head[2], name) for head, name in zip(heads, files, strict=True)]
+    assert [int(number) for number, *_ in rows] == list(range(1, len(files) + 1))
+    assert all(name.startswith(f"{int(number):04}-") for number, _, name in rows)
 
 
 @pytest.mark.slow

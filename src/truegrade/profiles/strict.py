@@ -1,5 +1,5 @@
 """`strict`: Truegrade's own rules. What of right answers is not read is named in them; which forgeries were tried
-against them, and with what result, in docs/threats.md.
+against them, and with what result, in docs/sandbox.md.
 
 The expected values never enter the candidate's process; CPU time decides and wall time is a backstop; every
 verdict has a reason; perfect answers score 100 %.

@@ -63,7 +63,7 @@ def print_check(
     console: Console | None = None,
     worded: Callable[[str], str] = str,
 ) -> None:
-    """Print the headline, then the replication and the audit behind it: `truegrade.analysis.claim_check.Check`.
+    """Print the headline, then the replication and the audit behind it: `truegrade.analysis.replication.Check`.
 
     ``worded`` as of `truegrade.report.text.print_summary`.
     """

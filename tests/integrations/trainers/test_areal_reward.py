@@ -63,7 +63,7 @@ def arguments_of_the_page():
         gconfig = GRPOConfig.__dataclass_fields__["gconfig"].default_factory()
         tokenizer_path = Tokenizer()
 
-    (code,) = blocks("rewards/areal.md", "py")
+    (code,) = blocks("rewards.md", "py", "AReaL")
     exec(code, {"trainer": Trainer(), "config": Config()})
     return given
 

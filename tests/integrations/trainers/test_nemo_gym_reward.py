@@ -25,7 +25,7 @@ def settings_of_the_page(tmp_path):
     from nemo_gym.global_config import GlobalConfigDictParser, GlobalConfigDictParserConfig
     from omegaconf import OmegaConf
 
-    (text,) = blocks("rewards/nemo-gym.md", "yaml")
+    (text,) = blocks("rewards.md", "yaml", "NeMo Gym")
     file = tmp_path / "truegrade.yaml"
     file.write_text(text)
     parser = GlobalConfigDictParser()
@@ -109,7 +109,7 @@ def test_the_configuration_of_the_page(gym, tmp_path):
     )
     assert config.truegrade == {"profile": "strict", "url": "http://127.0.0.1:8080"}
     assert config.entrypoint == "app.py"
-    (app,) = blocks("rewards/nemo-gym.md", "py")
+    (app,) = blocks("rewards.md", "py", "NeMo Gym")
     assert app.splitlines()[-1].strip() == "TruegradeResourcesServer.run_webserver()"
     names = {"__name__": "app"}
     exec(app, names)

@@ -28,7 +28,7 @@ def verifier(checkout):
     from open_instruct.ground_truth_utils import CodeVerifier
 
     (command,) = [
-        line for line in blocks("rewards/open-instruct.md", "sh")[1].splitlines() if "CODE_API_URL" in line
+        line for line in blocks("rewards.md", "sh", "open-instruct")[0].splitlines() if "CODE_API_URL" in line
     ]
     assert command.split("=")[1] == "http://127.0.0.1:8080"
     with served(token=None) as service:

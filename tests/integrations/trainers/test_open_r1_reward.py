@@ -16,8 +16,6 @@ from support.tiny_llama import write_llama
 from truegrade.integrations.open_r1 import register
 from truegrade.integrations.rewards.records import RewardError
 
-PAGE = "rewards/open-r1.md"
-
 
 @pytest.fixture
 def rewards(checkout, monkeypatch):
@@ -84,7 +82,7 @@ def trained(folder, monkeypatch, truth):
     (folder / "data").mkdir()
     row = {"problem": "spread", "verification_info": truth}
     (folder / "data" / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for _ in range(4)))
-    recipe = yaml.safe_load(blocks(PAGE, "yaml")[0]) | {
+    recipe = yaml.safe_load(blocks("rewards.md", "yaml", "open-r1")[0]) | {
         "model_name_or_path": str(write_llama(folder / "model")), "dataset_name": str(folder / "data"),
         "dataset_prompt_column": "problem", "output_dir": str(folder / "out"), "max_steps": 1,
         "num_generations": 2,
@@ -92,7 +90,7 @@ def trained(folder, monkeypatch, truth):
         "bf16": False, "save_strategy": "no", "logging_steps": 1, "torch_dtype": "float32",
     }  # fmt: skip
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
-    words = shlex.split(blocks(PAGE, "console")[0].removeprefix("$ "))
+    words = shlex.split(blocks("rewards.md", "console", "open-r1")[0].removeprefix("$ "))
     module = words[words.index("--module") + 1]
     monkeypatch.setattr(sys, "argv", [module, "--config", str(folder / "recipe.yaml")])
     runpy.run_module(module, run_name="__main__")

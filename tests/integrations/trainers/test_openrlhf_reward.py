@@ -96,7 +96,7 @@ def executed(agent, url, rows):
 
 def file_of_the_page():
     """What a shell makes of the page's argument."""
-    argument = blocks("rewards/openrlhf.md", "sh")[0].partition("--reward.remote_url ")[2].splitlines()[0]
+    argument = blocks("rewards.md", "sh", "OpenRLHF")[0].partition("--reward.remote_url ")[2].splitlines()[0]
     asked = argument.replace("python -c", f"{sys.executable} -c")
     return subprocess.run(["sh", "-c", f"printf %s {asked}"], capture_output=True, text=True, check=True).stdout
 

@@ -76,7 +76,7 @@ def run(rllm, evaluator, rows):
 def evaluator_of_the_page():
     """``AgentTrainer(..., evaluator=...)`` as the page has it, with what it is given."""
     given = {}
-    (code,) = blocks("rewards/rllm.md", "py")
+    (code,) = blocks("rewards.md", "py", "rLLM")
     trainer = "from rllm.trainer import AgentTrainer\n"
     assert trainer in code
     exec(code.replace(trainer, ""), {"AgentTrainer": lambda **kwargs: given.update(kwargs), "given": None})

@@ -19,7 +19,7 @@ def skyrl_gym(checkout):
     checkout("NovaSky-AI+SkyRL", "skyrl_gym", "skyrl-gym")
     import skyrl_gym
 
-    exec(blocks("rewards/skyrl.md", "python")[0], {})
+    exec(blocks("rewards.md", "py", "SkyRL")[0], {})
     return skyrl_gym
 
 

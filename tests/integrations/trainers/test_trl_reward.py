@@ -81,7 +81,7 @@ def trained(folder, truths, monkeypatch):
         "model": AutoModelForCausalLM.from_pretrained(model), "tokenizer": AutoTokenizer.from_pretrained(model),
         "config": config, "dataset": datasets.Dataset.from_list([row] * 4), "GRPOTrainer": trl.GRPOTrainer,
     }  # fmt: skip
-    exec(blocks("rewards/trl.md", "python")[0], names)
+    exec(blocks("rewards.md", "py", "TRL")[0], names)
     trainer, ours = names["trainer"], names["trainer"].reward_funcs[0]
 
     def truegrade(completions, ground_truth, **columns):

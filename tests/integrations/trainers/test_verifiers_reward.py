@@ -32,7 +32,7 @@ def legacy(checkout):
 
 def plugged(vf, data):
     """A task of which only the configuration on the page names the reward."""
-    config = tomllib.loads(blocks("rewards/verifiers.md", "toml")[0])["env"]["taskset"]["task"]
+    config = tomllib.loads(blocks("rewards.md", "toml", "verifiers")[0])["env"]["taskset"]["task"]
     return vf.Task(data, vf.TaskConfig.model_validate(config))
 
 
@@ -148,6 +148,6 @@ def test_one_at_a_time_what_is_not_known_is_an_error(legacy):
 
 def test_the_rubric_on_the_page(legacy):
     names: dict[str, Any] = {}
-    exec(blocks("rewards/verifiers.md", "python")[0], names)
+    exec(blocks("rewards.md", "py", "verifiers")[0], names)
     (state,) = rolled_out(legacy, [(fenced("def spread(numbers):\n    return 6"), ASSERTS)], names["rubric"])
     assert state["reward"] == 0.0

@@ -34,7 +34,9 @@ def manager(checkout):
     from omegaconf import OmegaConf
     from verl.trainer.ppo.reward import load_reward_manager
 
-    lines = [line.removeprefix("+") for line in blocks("rewards/verl.md", "sh")[0].split() if ".url=" not in line]
+    lines = [
+        line.removeprefix("+") for line in blocks("rewards.md", "sh", "verl")[0].split() if ".url=" not in line
+    ]
     config = OmegaConf.merge(OmegaConf.create(CONFIG), OmegaConf.from_dotlist(lines))
     return load_reward_manager(config, Tokenizer())
 
