@@ -9,7 +9,7 @@ import pytest
 from support.forged_suites import forged
 from truegrade.assay.cheats import CHEATS
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
-from truegrade.grading.judgement import chance_of
+from truegrade.grading.marks import chance_of
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_controls import ControlsKept, chance_of_all, drawn, find_controls
 from truegrade.grading.suite_grading import count_by_suite, grade_by_suite, suite_source

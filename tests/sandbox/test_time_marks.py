@@ -2,7 +2,7 @@
 
 import pytest
 
-from truegrade.grading import judgement as marks
+from truegrade.grading import marks
 from truegrade.sandbox import Limits, outcome
 from truegrade.sandbox import wire as statuses
 from truegrade.sandbox.outcome import Stop, conclude

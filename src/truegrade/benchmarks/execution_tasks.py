@@ -18,7 +18,7 @@ from truegrade.datasets.executions import ExecutionRow, Texts, read_executions
 from truegrade.datasets.syntax import Familiar, shape
 from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.extraction.parsing import quietly
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.records import ChoiceTask, Covariates, OutputTask, Pairing, Problem
 
 # --------- What the execution benchmarks share: the cases of a row, checked, and the names their problems get.

@@ -14,7 +14,7 @@ from truegrade.datasets.executions import ExecutionRow, RecordedCase, Texts, run
 from truegrade.errors import BadRecord
 from truegrade.extraction.equalities import parse_arguments
 from truegrade.grading.executor import Executor
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 
 _ANY_LENGTH = 1 << 20
 

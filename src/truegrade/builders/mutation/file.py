@@ -46,7 +46,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.records import sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 

@@ -19,7 +19,8 @@ from truegrade.grading.contests.screen import plain, supplied
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import NEAR, TAMPERING, Judgement, shortened
+from truegrade.grading.judgement import Judgement, shortened
+from truegrade.grading.marks import NEAR, TAMPERING
 from truegrade.records import Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 

@@ -17,7 +17,7 @@ import msgspec
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
 from truegrade.grading.attempts import HackLog, HackRecord, attempts, drawn, program_shape
-from truegrade.grading.judgement import TAMPERING
+from truegrade.grading.marks import TAMPERING
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.base import has_rules

@@ -12,7 +12,7 @@ import msgspec
 from truegrade.errors import SandboxError
 from truegrade.grading.attempts import attempts
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import READS_TESTS
+from truegrade.grading.marks import READS_TESTS
 from truegrade.grading.tests_forms import first_tests
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile

@@ -20,7 +20,8 @@ from truegrade.files.json_text import encode
 from truegrade.grading.contests.separate import grade_script
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
-from truegrade.grading.judgement import TAMPERING, Judgement
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.marks import TAMPERING
 from truegrade.grading.programs import assemble
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason, Verdict
