@@ -21,7 +21,6 @@ from pathlib import Path
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import bubblewrap
-from truegrade.sandbox import bubblewrap as cgroups
 from truegrade.sandbox.bubblewrap import spare_uid
 from truegrade.sandbox.limits import FILTERS, LIMITS_ONLY, NAMESPACES, GraderNeeds, Limits, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
@@ -188,7 +187,7 @@ class Zygote:
         self._scratch = None if self._level == NAMESPACES else make_scratch()
         self._socket, theirs = socket.socketpair()
         self._pidfd = -1
-        self._group: cgroups.MemoryGroup | None = None
+        self._group: bubblewrap.MemoryGroup | None = None
         self._starved = False
         """Whether it ended while somebody was killed for want of memory."""
         # bubblewrap tells the number that its child has out here; inside, that child is 1.
@@ -198,7 +197,7 @@ class Zygote:
                 needs = limits.grader or GraderNeeds()
                 seen = tree(limits.packages, needs.shown)
                 # Judges are trusted; what values cost them is bounded elsewhere.
-                self._group = cgroups.make(limits) if role == "child" else None
+                self._group = bubblewrap.make(limits) if role == "child" else None
                 self._uid = self._own_uid(seen, needs.shown)
                 own = str(SCRIPT.parent)
                 folder = own if protection.bubblewrap is None else bubblewrap.place_of(own)
