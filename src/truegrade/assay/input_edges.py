@@ -17,8 +17,8 @@ from typing import Any
 from truegrade.assay.answers import written_call
 from truegrade.assay.input_domain import Arguments, Domain, Signature, ValueMutator, infer_domain
 from truegrade.builders import shapes
-from truegrade.builders.in_order import by_turns
 from truegrade.extraction.parsing import quietly
+from truegrade.files.threads import by_turns
 
 MOST_SEEDS = 6
 """Known calls, the shortest first, whose arguments are taken to the edges one by one."""

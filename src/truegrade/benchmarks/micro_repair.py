@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import check_arguments, choice, whole_number
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, choice, whole_number
 from truegrade.builders.repair_items import RepairItem, draw_item, is_reserved
 from truegrade.builders.repair_programs import SEEN, UNSEEN, Bug, GeneratedProgram
 from truegrade.errors import UserError

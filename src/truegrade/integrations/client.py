@@ -14,14 +14,14 @@ import msgspec
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.json_text import UNREADABLE
 from truegrade.records import Verdict
-from truegrade.web.http_refusals import ProblemDetails
-from truegrade.web.service.messages import (
+from truegrade.web.messages import (
     Benchmarks,
     ExecuteRequest,
     ExecuteResponse,
     GradeRequest,
     GradeResponse,
     InlineProblem,
+    ProblemDetails,
     RewardRequest,
     RewardResponse,
     Submission,

@@ -23,7 +23,7 @@ from truegrade.files import json_text
 from truegrade.files.json_text import encode
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling
-from truegrade.web.http_refusals import Refusal, unprocessable
+from truegrade.web.messages import Refusal, unprocessable
 
 # ----- The application that all three are: Starlette routes and calls; refusals and failures become JSON here.
 

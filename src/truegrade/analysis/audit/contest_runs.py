@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
 from truegrade.analysis.audit.audited_submissions import Submitted
+from truegrade.files.threads import in_order
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.executor import Executor
@@ -55,10 +55,12 @@ def rerun(
     progress.start("run public samples", total=len(wanted), done=0)
     found = []
     try:
-        with ThreadPoolExecutor(max(1, workers), thread_name_prefix="audit") as pool:
-            for result in pool.map(lambda item: _rerun(item, problems[item.problem_id], executor), wanted):
-                found.append(result)
-                progress.advance()
+        rerun = in_order(
+            wanted, lambda item: _rerun(item, problems[item.problem_id], executor), workers=max(1, workers)
+        )
+        for result in rerun:
+            found.append(result)
+            progress.advance()
     finally:
         progress.finish()
     return found

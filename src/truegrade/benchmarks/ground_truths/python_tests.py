@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 import msgspec
 
+from truegrade.benchmarks.base import unbound_names
 from truegrade.benchmarks.ground_truths.pytest_modules import Unreadable, as_script, is_pytest
-from truegrade.benchmarks.pinned import unbound_names
 from truegrade.errors import UserError
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.programs import statements

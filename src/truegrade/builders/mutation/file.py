@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.builders.in_order import in_order
 from truegrade.builders.leetcode import imports_of
 from truegrade.builders.mutation.mutants import (
     Mutant,
@@ -45,6 +44,7 @@ from truegrade.datasets.rows import parse_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import unix_newlines
+from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
 from truegrade.grading.literals import compare
 from truegrade.records import sha256_json

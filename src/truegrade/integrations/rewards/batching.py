@@ -25,7 +25,7 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.integrations.client import ServiceError, told
 from truegrade.integrations.rewards.records import AnswerGiven, SentProblem
 from truegrade.records import Reason
-from truegrade.web.service.messages import RewardResponse
+from truegrade.web.messages import RewardResponse
 
 if TYPE_CHECKING:
     import httpx2

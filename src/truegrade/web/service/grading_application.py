@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from truegrade.errors import UserError
+from truegrade.web import messages
 from truegrade.web.application import (
     JSON,
     OWN,
@@ -35,9 +36,9 @@ from truegrade.web.application import (
     read_body,
     route,
 )
-from truegrade.web.http_refusals import Refusal, ask_again, check_host, listen, listening_at, stopping
+from truegrade.web.messages import Refusal, ask_again, check_host, listen, listening_at, stopping
 from truegrade.web.port import HttpServer
-from truegrade.web.service import execution, messages, trainer_protocols
+from truegrade.web.service import execution, trainer_protocols
 from truegrade.web.service.about import Metrics, document, page
 from truegrade.web.service.execution import NOT_SPOKEN, check_limits, default_s, execute
 from truegrade.web.service.grading_service import Service, ServiceSettings

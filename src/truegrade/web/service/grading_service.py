@@ -26,11 +26,10 @@ from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits
 from truegrade.sandbox.limits import usable_cores
 from truegrade.web.application import BodyRoom, Client
-from truegrade.web.http_refusals import is_loopback
+from truegrade.web.messages import Health, Submission, is_loopback
 from truegrade.web.service.about import Metrics
 from truegrade.web.service.catalogue import Executors, NameCatalogue
 from truegrade.web.service.jobs import JobGrader, completion_of, refused
-from truegrade.web.service.messages import Health, Submission
 from truegrade.web.service.workload import Workload
 
 # --------------------------------- What a service may be asked to do and how much of it: fixed when it starts.

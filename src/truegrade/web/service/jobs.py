@@ -17,9 +17,8 @@ from truegrade.grading.tests_forms import first_tests
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
-from truegrade.web.http_refusals import stopping, unprocessable
+from truegrade.web.messages import GradeRequest, RewardRequest, Submission, stopping, unprocessable
 from truegrade.web.service.catalogue import Executors, NameCatalogue
-from truegrade.web.service.messages import GradeRequest, RewardRequest, Submission
 from truegrade.web.service.workload import doubtful, steadily, unknown
 
 Job = Callable[[], Verdict]

@@ -25,9 +25,8 @@ from truegrade.grading.marks import TAMPERING
 from truegrade.grading.programs import assemble
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason, Verdict
-from truegrade.web.http_refusals import Refusal, stopping, unprocessable
+from truegrade.web.messages import InlineProblem, Refusal, Seconds, Submission, stopping, unprocessable
 from truegrade.web.service.catalogue import Executors
-from truegrade.web.service.messages import InlineProblem, Seconds, Submission
 from truegrade.web.service.workload import doubtful, steadily, unknown
 
 # ---------------- ``/test_program`` and ``/test_program_stdio`` as open-instruct's verifier of code asks them.

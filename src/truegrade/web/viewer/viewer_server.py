@@ -19,7 +19,7 @@ from truegrade.errors import UserError
 from truegrade.records import SampleKey
 from truegrade.report.charts.svg import asset
 from truegrade.web.application import Endpoint, application, as_response, problem_response, route
-from truegrade.web.http_refusals import Refusal, check_host, is_loopback, listen
+from truegrade.web.messages import Refusal, check_host, is_loopback, listen
 from truegrade.web.port import HttpServer
 from truegrade.web.viewer import detail, listing, sample_table
 from truegrade.web.viewer.run_catalogue import RunCatalogue
