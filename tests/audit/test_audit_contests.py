@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from support import contest_files
-from truegrade.analysis.audit.check_contests import leaves_thread
+from truegrade.analysis.audit.contest_audit import leaves_thread
 from truegrade.analysis.audit.findings import CODES
 from truegrade.cli.replication import audit as command
 

@@ -7,7 +7,7 @@ from audit_files import document, lines, right, toy, upstream, wrong
 
 from support.importing import streamed
 from truegrade.analysis.audit import audit
-from truegrade.analysis.audit.flags import read_flags, speaks_of
+from truegrade.analysis.audit.nested import read_flags, speaks_of
 from truegrade.analysis.audit.survey import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.cpu import cpu_within
-from truegrade.analysis.audit.flags import read_flags
+from truegrade.analysis.audit.nested import differences, read_flags
 from truegrade.analysis.audit.survey import ends_inside_statement, holds_program, is_own_program
-from truegrade.analysis.audit.upstream import differences
 from truegrade.records import FunctionTask
 
 PROGRAMS = (

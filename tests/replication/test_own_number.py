@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.analysis.own_number import Agreement, own_count, own_number
+from truegrade.analysis.replication_question import Agreement, own_count, own_number
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.claims import Claim, parse_claim
 

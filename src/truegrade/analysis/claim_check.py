@@ -15,9 +15,8 @@ import msgspec
 from truegrade.analysis.audit import Audit, require_file
 from truegrade.analysis.audit import audit as examine
 from truegrade.analysis.audit import contest_audit as contests
-from truegrade.analysis.own_number import Agreement, own_count
 from truegrade.analysis.replication import AUDIT, Replication, replicate
-from truegrade.analysis.replication_question import refuse_wrong_numbers
+from truegrade.analysis.replication_question import Agreement, own_count, refuse_wrong_numbers
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode

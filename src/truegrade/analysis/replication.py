@@ -11,12 +11,13 @@ from enum import StrEnum
 import msgspec
 
 from truegrade.analysis.audit.findings import Audit, Severity
-from truegrade.analysis.own_number import OwnNumber, own_number
 from truegrade.analysis.replication_causes import Explanation, explain
 from truegrade.analysis.replication_question import (
     MEANS,
+    OwnNumber,
     Question,
     estimate_of,
+    own_number,
     refuse_wrong_numbers,
     resolve,
 )

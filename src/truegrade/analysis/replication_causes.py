@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from truegrade.analysis.own_number import own_count
-from truegrade.analysis.replication_question import MEANS
+from truegrade.analysis.replication_question import MEANS, own_count
 from truegrade.analysis.standings import tallies_of
 from truegrade.benchmarks.mbpp import split_of
 from truegrade.pipeline.score_means import first_sample

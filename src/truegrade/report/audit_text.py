@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from truegrade.analysis.audit.flags import REVERSED
+from truegrade.analysis.audit.nested import REVERSED
 from truegrade.errors import first_few
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console

@@ -13,7 +13,7 @@ from math import comb
 import msgspec
 
 from truegrade.analysis.audit.findings import Evidence, Finding, Severity, finding
-from truegrade.analysis.audit.flags import REVERSED
+from truegrade.analysis.audit.nested import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
 from truegrade.pipeline.verdict_table import counted

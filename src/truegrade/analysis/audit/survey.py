@@ -12,9 +12,18 @@ from typing import Any
 
 import msgspec
 
-from truegrade.analysis.audit.flags import Flag, read_flags, speaks_of
-from truegrade.analysis.audit.nested import NESTING, code_reasoning_rows, inspect_rows, unnest
-from truegrade.analysis.audit.upstream import FieldDifference, as_text, differences
+from truegrade.analysis.audit.nested import (
+    NESTING,
+    FieldDifference,
+    Flag,
+    as_text,
+    code_reasoning_rows,
+    differences,
+    inspect_rows,
+    read_flags,
+    speaks_of,
+    unnest,
+)
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
 from truegrade.extraction.fences import fenced_blocks
