@@ -108,11 +108,15 @@ def problem_of(number: int, item: RepairItem, digest: str) -> Problem:
             reference=program.source,
             buggy=item.buggy,
         ),
-        tags={"program": _seen(program.seen), "bug": _seen(item.seen_bug), "mutation": item.kind},
+        tags={
+            "program": _seen_or_unseen(program.seen),
+            "bug": _seen_or_unseen(item.seen_bug),
+            "mutation": item.kind,
+        },
     )
 
 
-def _seen(seen: bool) -> str:
+def _seen_or_unseen(seen: bool) -> str:
     return "seen" if seen else "unseen"
 
 

@@ -68,7 +68,7 @@ def compare(expected: str, got: str) -> LiteralComparison:
 def _compare_values(truth: Literal, answer: Literal) -> LiteralComparison:
     wanted, given = _with_equal_nan(truth.value), _with_equal_nan(answer.value)
     if wanted != given:
-        why = f"expected {_shown(truth.source)}, got {_shown(answer.source)}"
+        why = f"expected {_abbreviate(truth.source)}, got {_abbreviate(answer.source)}"
         return LiteralComparison(python_eq=False, strict_typed=False, repr_exact=False, why=why)
     other_type = next(_type_differences(wanted, given), None)
     if other_type is not None:
@@ -131,5 +131,5 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def _shown(source: str) -> str:
+def _abbreviate(source: str) -> str:
     return source if len(source) <= SHOWN_CHARS else f"{source[:SHOWN_CHARS]}... ({len(source)} characters)"

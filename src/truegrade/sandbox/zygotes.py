@@ -182,7 +182,9 @@ class Zygote:
         """Number of its process on this machine."""
         self.open = True
         self._level = protection.level
-        self.waiting = int(self._apart(role, kind))  # processes ahead of each program's, and none of its own
+        self.waiting = int(
+            self._has_own_namespaces(role, kind)
+        )  # processes ahead of each program's, and none of its own
         self._processes = limits.processes
         self._scratch = None if self._level == NAMESPACES else make_scratch()
         self._socket, theirs = socket.socketpair()
@@ -221,7 +223,7 @@ class Zygote:
                 if fd >= 0:
                     os.close(fd)
 
-    def _apart(self, role: str, kind: str) -> bool:
+    def _has_own_namespaces(self, role: str, kind: str) -> bool:
         """Whether each of its processes gets namespaces of its own."""
         return role == "child" and kind in APART and self._level == NAMESPACES
 
@@ -242,7 +244,7 @@ class Zygote:
         tasks = limits.processes + THREADS if limits.processes else TASK_HEADROOM
         return {
             "level": self._level,
-            "apart": self._apart(role, kind),
+            "apart": self._has_own_namespaces(role, kind),
             "piped": role == "child",
             "preload": PRELOADED[kind],
             "later": LATER.get(kind, ()),

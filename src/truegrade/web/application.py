@@ -87,7 +87,9 @@ def application(
 
     every = {Refusal: _itself, HTTPException: nowhere, Exception: _failed, **translations}
     handlers = {kind: handler(translate) for kind, translate in every.items()}
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers={**handlers, ClientDisconnect: _left})
+    app = Starlette(
+        routes=routes, middleware=middleware, exception_handlers={**handlers, ClientDisconnect: _client_left}
+    )
     app.router.redirect_slashes = False  # /healthz/ is no path, and a redirection would repeat the client's Host
     return app
 
@@ -96,7 +98,7 @@ def _itself(_: Request, refusal: Refusal) -> Refusal:
     return refusal
 
 
-async def _left(_: Request, __: Exception) -> Response:
+async def _client_left(_: Request, __: Exception) -> Response:
     return Response(status_code=CLIENT_LEFT)
 
 

@@ -131,7 +131,7 @@ def _by_name(recorded: list[RecordedVerdict]) -> Iterator[tuple[tuple[str, ...],
         yield tuple(names), items
 
 
-def _said(names: tuple[str, ...], items: list[RecordedVerdict]) -> str:
+def _good_flags_text(names: tuple[str, ...], items: list[RecordedVerdict]) -> str:
     """Subject and verb of what flags that are recorded as good say: ``'is_solved' calls passed``."""
     quoted = f"{', '.join(names)!r}"
     if any(item.flag.kind == "acceptance" for item in items):
@@ -166,8 +166,8 @@ def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[Reco
             "flag-without-program",
             Severity.ERROR,
             rows,
-            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} contain no"
-            f" {_wanted(evidence)}; without them {len(passed) - len(rows)} of {len(items)} remain",
+            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_good_flags_text(name, items)} contain no"
+            f" {_describe_question(evidence)}; without them {len(passed) - len(rows)} of {len(items)} remain",
             name,
         )
 
@@ -181,7 +181,7 @@ def _has_no_program(evidence: Evidence, item: RecordedVerdict) -> bool:
     return not fact.has_program and not (outcome is not None and outcome.passed)
 
 
-def _wanted(evidence: Evidence) -> str:
+def _describe_question(evidence: Evidence) -> str:
     """What the benchmark asks for."""
     tasks = (problem.task for problem in evidence.problems.values())
     return "answer" if any(isinstance(task, OutputTask | InputTask | ChoiceTask) for task in tasks) else "program"
@@ -205,7 +205,7 @@ def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[Recor
             "flag-accepted-wrong" if accepts else "flag-pass-contradicted",
             Severity.WARNING if accepts else Severity.ERROR,
             [_name(evidence, item) for item in false_passes],
-            f"{len(false_passes)} of the {claimed} {_kind(items)} that {_said(name, items)} fail under"
+            f"{len(false_passes)} of the {claimed} {_kind(items)} that {_good_flags_text(name, items)} fail under"
             f" {evidence.profile}: {why}" + _sensitive(evidence, false_passes),
             name,
         )
@@ -215,7 +215,7 @@ def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[Recor
             Severity.WARNING,
             [_name(evidence, item) for item in false_failures],
             f"{len(false_failures)} of the {len(items) - claimed} {_kind(items)} that"
-            f" {_said(name, items).removesuffix('passed')}failed pass under {evidence.profile}"
+            f" {_good_flags_text(name, items).removesuffix('passed')}failed pass under {evidence.profile}"
             + _sensitive(evidence, false_failures),
             name,
         )

@@ -57,11 +57,11 @@ def _lm_eval(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **doc,
         "completion" if form == "completion" else "reply": texts,
-        **_judged(fields, texts if isinstance(texts, list) else []),
+        **_verdicts_by_response(fields, texts if isinstance(texts, list) else []),
     }
 
 
-def _judged(fields: Mapping[str, Any], texts: list[Any]) -> dict[str, Any]:
+def _verdicts_by_response(fields: Mapping[str, Any], texts: list[Any]) -> dict[str, Any]:
     """The verdict on each response: the only metric of a single one, or a mean that is 1 or 0 over several."""
     named = fields.get("metrics")
     metrics = (

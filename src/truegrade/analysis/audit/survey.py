@@ -253,7 +253,7 @@ def _row(path: Path, place: str, line: int | None, key: str | None, fields: dict
     form = "reply" if name == "solution" and named_raw(path) else form
     value = fields[name]
     texts = _texts(path, place, line, name, value)
-    judged = _judged(fields, texts)
+    judged = _flagged_text(fields, texts)
     return RawRow(
         place=place,
         line=line,
@@ -292,7 +292,7 @@ def _texts(path: Path, place: str, line: int | None, name: str, value: Any) -> t
     return tuple(text if text is None else text.encode("utf-8", "replace").decode() for text in texts)
 
 
-def _judged(fields: Mapping[str, Any], texts: tuple[str | None, ...]) -> int | None:
+def _flagged_text(fields: Mapping[str, Any], texts: tuple[str | None, ...]) -> int | None:
     """The text that a row's flags speak of: the index it names, the completion it chose, else the last one."""
     index = fields.get("idx")
     if isinstance(index, int) and 0 <= index < len(texts):

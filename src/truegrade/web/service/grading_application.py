@@ -123,7 +123,7 @@ async def _openrlhf(
 ) -> trainer_protocols.OpenRLHFResponse:
     profile = service.catalogue.profile(service.settings.profiles[0], "profile")
     jobs = []
-    for number, (sent, submission) in enumerate(trainer_protocols.asked(request)):
+    for number, (sent, submission) in enumerate(trainer_protocols.openrlhf_queries(request)):
         problem = service.catalogue.inline(sent, f"labels[{number}]")
         service.catalogue.check_covered(profile, problem, f"labels[{number}]")
         jobs.append(service.grader.reward_job(problem, submission, profile))

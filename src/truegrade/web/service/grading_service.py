@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
-from truegrade.grading.attempts import HackLog, HackRecord, attempts, drawn, program_shape
+from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
 from truegrade.grading.marks import TAMPERING
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
 from truegrade.profiles import Profile
@@ -154,13 +154,13 @@ class ShadowWatch:
         self._metrics.rewarded(profile.name, verdict, truncated=completion.truncated)
         marked = TAMPERING in verdict.marks or verdict.reason is Reason.TAMPERING
         wanted = not verdict.passed and verdict.reason is not Reason.GRADER_ERROR
-        if self._on and (marked or (wanted and drawn(completion.text or "", self._share))):
+        if self._on and (marked or (wanted and is_drawn(completion.text or "", self._share))):
             with suppress(queue.Full):
                 self._queue.put_nowait(_Seen(completion, problem, profile, verdict))
 
     def wants(self, text: str, *, paid: bool) -> bool:
         """Whether a program that no profile judged as a whole is one to look at."""
-        return self._on and not paid and drawn(text, self._share)
+        return self._on and not paid and is_drawn(text, self._share)
 
     def look(self, problem: Problem, submission: Submission, profile: str) -> None:
         """Look at such a program, beside the grading; returns at once."""

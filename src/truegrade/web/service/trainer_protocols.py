@@ -238,7 +238,7 @@ class OpenRLHFResponse(msgspec.Struct, frozen=True, kw_only=True):
     extra_logs: dict[str, Numbers]
 
 
-def asked(request: OpenRLHFRequest) -> list[tuple[InlineProblem, Submission]]:
+def openrlhf_queries(request: OpenRLHFRequest) -> list[tuple[InlineProblem, Submission]]:
     """Problem and reply of each query.
 
     Raises:
