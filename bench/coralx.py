@@ -16,7 +16,7 @@ from statistics import fmean, median, pstdev
 
 import msgspec
 
-from truegrade.evolution import coralx as variation
+from truegrade.evolution import coralx
 from truegrade.evolution.coralx import (
     Features,
     candidate_alphas,
@@ -50,7 +50,7 @@ def main() -> None:
     kept = sum(survivors(history(automaton)) for automaton in automata[:200])
     print(f"live cells that outlive a step, 200 histories: {kept}")
     rng = Random(asked.seed)
-    neutral = [features(variation.mutate_automaton(one, rng)) == features(one) for one in automata]
+    neutral = [features(coralx.mutate_automaton(one, rng)) == features(one) for one in automata]
     print(f"mutations of an automaton that change no feature: {fmean(neutral):.3f}")
     lists = (SPACE.ranks, candidate_alphas(SPACE), SPACE.dropouts)
     print(
@@ -60,7 +60,7 @@ def main() -> None:
     direct = [draw(SPACE, rng) for _ in genomes]
     for name, parents, breed in (
         ("CORAL-X mutation   ", genomes, lambda one, _: by_automaton(one, rng)),
-        ("CORAL-X crossover  ", genomes, lambda one, two: variation.cross(one, two, SPACE, STRENGTH, rng)),
+        ("CORAL-X crossover  ", genomes, lambda one, two: coralx.cross(one, two, SPACE, STRENGTH, rng)),
         ("direct mutation    ", direct, lambda one, _: mutate(SPACE, one, rng)),
         ("direct crossover   ", direct, lambda one, two: cross(SPACE, one, two, rng)),
     ):
@@ -70,8 +70,8 @@ def main() -> None:
 def by_automaton(parent: Genome, rng: Random) -> Genome:
     """A child by the mutation that varies the automaton."""
     assert parent.automaton is not None
-    varied = variation.mutate_automaton(parent.automaton, rng)
-    salt = stable_hash(parent.id) % variation.SALTS
+    varied = coralx.mutate_automaton(parent.automaton, rng)
+    salt = stable_hash(parent.id) % coralx.SALTS
     return genome_of(varied, SPACE, STRENGTH, salt, "mutation", (parent.id,))
 
 

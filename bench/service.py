@@ -42,7 +42,7 @@ from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.limits import MIB
-from truegrade.web.service.messages import InlineProblem, Submission
+from truegrade.web.messages import InlineProblem, Submission
 
 TOKEN = "token-of-the-benchmark"
 HOSTILE = (

@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from truegrade.grading.suite_controls import chance_of_all, drawn
+from truegrade.grading.suite_controls import chance_of_all, draw_versions
 from truegrade.grading.suite_versions import Versions
 from truegrade.statistics.intervals import binomial_tail
 
@@ -71,7 +71,7 @@ def passing(
     for _ in range(guessers):
         # Of a suite of its own: on one suite guessers that hold on to a guess pass together or not at all.
         originals = [chance.randrange(m + 1) for _ in range(d)]
-        runs = drawn([m + 1] * d, system)
+        runs = draw_versions([m + 1] * d, system)
         for way, said in enumerate(guesses(runs, last, chance)):
             passed[way] += said == originals
         for number, shown in enumerate(runs[-1]):

@@ -30,8 +30,7 @@ from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem, SuiteTask
-from truegrade.sandbox import Sandbox
-from truegrade.sandbox import worker as procfs
+from truegrade.sandbox import Sandbox, worker
 
 CHUNK = 8
 """Problems that both sides grade before the other kind of program is looked at, and others are."""
@@ -53,7 +52,7 @@ class Row(NamedTuple):
 
 def used_s() -> float:
     """CPU seconds of this process and of all below it, so far."""
-    return procfs.cpu_s([os.getpid(), *procfs.descendants(os.getpid())])
+    return worker.cpu_s([os.getpid(), *worker.descendants(os.getpid())])
 
 
 def nothing(task: SuiteTask) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from truegrade.benchmarks import Benchmark, load_benchmark
+from truegrade.benchmarks.base import entry_point, names_only_solution_binds
 from truegrade.benchmarks.mbpp import split_of
-from truegrade.benchmarks.pinned import entry_point, names_only_solution_binds
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask
 

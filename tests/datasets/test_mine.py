@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from truegrade.builders.mine.inputs import MineOptions, build, discover, literal_calls
-from truegrade.builders.mine.shapes import (
+from truegrade.builders.mine_inputs import MineOptions, build, discover, literal_calls
+from truegrade.builders.mine_shapes import (
     ANY,
     BYTES,
     INT,

@@ -14,7 +14,7 @@ from truegrade.builders.mutation.mutants import MutationOptions, mutants_of, nor
 from truegrade.builders.mutation.observing import Observation, Observer
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.executions import ExecutionRow
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.sandbox import Limits, Sandbox
 
 

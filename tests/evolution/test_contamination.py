@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from truegrade.datasets.quixbugs_files import TEST, TRAIN
 from truegrade.errors import UserError
-from truegrade.evolution import roles as coralx_split
 from truegrade.evolution.dimensions import PLACEHOLDER, is_one_token, nameless, ngrams
 from truegrade.evolution.roles import (
     CONTAINED,
+    WITHOUT_JSON,
     Contamination,
     overlaps,
     refuse_overlap,
@@ -25,9 +26,9 @@ OTHER = "def first(items):\n    while items:\n        return items[0]\n    raise
 
 
 def test_the_split_of_coralx():
-    assert len(coralx_split.TRAINING) == 24 and len(coralx_split.TEST) == 8
-    assert sorted(coralx_split.TRAINING & coralx_split.WITHOUT_JSON) == ["reverse_linked_list"]
-    assert not coralx_split.TEST & coralx_split.WITHOUT_JSON
+    assert len(TRAIN) == 24 and len(TEST) == 8
+    assert sorted(TRAIN & WITHOUT_JSON) == ["reverse_linked_list"]
+    assert not TEST & WITHOUT_JSON
 
 
 def test_a_shared_name_is_refused_in_the_words_of_coralx():
@@ -59,8 +60,8 @@ def test_training_on_a_test_program_is_refused_whichever_of_its_programs_it_is(r
 
 def test_near_duplicates_of_quixbugs_as_published(quixbugs):
     report = overlaps(
-        [quixbugs[name] for name in sorted(coralx_split.TRAINING)],
-        [quixbugs[name] for name in sorted(coralx_split.TEST)],
+        [quixbugs[name] for name in sorted(TRAIN)],
+        [quixbugs[name] for name in sorted(TEST)],
     )
     assert report.pairs == 24 * 8 and report.refused == () and report.near == ()
     closest = report.closest

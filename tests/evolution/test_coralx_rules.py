@@ -8,9 +8,7 @@ from coralx_spaces import ARCHIVE, MODAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.evolution import coralx as gate
-from truegrade.evolution import coralx as stopping
-from truegrade.evolution import coralx as variation
+from truegrade.evolution import coralx
 from truegrade.evolution.coralx import (
     THRESHOLDS,
     adapter,
@@ -153,7 +151,7 @@ def test_alphas_of_a_space_with_ratios_are_all_products():
 
 def test_crossover_of_automata_takes_the_grid_of_one_and_the_rest_of_the_other():
     one, other = initial(1, 0), initial(1, 1)
-    mixes = {variation.cross_automata(one, other, Random(seed)) for seed in range(20)}
+    mixes = {coralx.cross_automata(one, other, Random(seed)) for seed in range(20)}
     assert mixes == {
         Automaton(grid=one.grid, rule=other.rule, steps=other.steps),
         Automaton(grid=other.grid, rule=one.rule, steps=one.steps),
@@ -162,7 +160,7 @@ def test_crossover_of_automata_takes_the_grid_of_one_and_the_rest_of_the_other()
 
 def test_mutation_of_automata_has_the_sources_rates():
     parent, rng = initial(42, 0), Random(1)
-    children = [variation.mutate_automaton(parent, rng) for _ in range(4000)]
+    children = [coralx.mutate_automaton(parent, rng) for _ in range(4000)]
     changed = sum(child.grid != parent.grid for child in children) / 4000
     rule = sum(child.rule != parent.rule for child in children) / 4000
     steps = sum(child.steps != parent.steps for child in children) / 4000
@@ -175,14 +173,14 @@ def test_mutation_of_automata_has_the_sources_rates():
 
 def test_an_empty_grid_stays_empty():
     empty = Automaton(grid=((0,) * 8,) * 8, rule=9, steps=1)
-    children = [variation.mutate_automaton(empty, Random(seed)) for seed in range(50)]
+    children = [coralx.mutate_automaton(empty, Random(seed)) for seed in range(50)]
     assert {child.grid for child in children} == {empty.grid}
     assert min(child.steps for child in children) == 1
 
 
 def test_seven_in_ten_mutations_vary_the_automaton_and_none_loses_the_kind():
     parent = genome_of(initial(42, 3), ARCHIVE, 1.0, 3, "automaton")
-    children = [variation.mutate(parent, ARCHIVE, 1.0, Random(seed)) for seed in range(300)]
+    children = [coralx.mutate(parent, ARCHIVE, 1.0, Random(seed)) for seed in range(300)]
     assert {child.adapter.kind for child in children} == {"dora"}
     assert all(child.origin == "mutation" and child.parents == (parent.id,) for child in children)
     rng = Random(5)
@@ -197,7 +195,7 @@ def test_the_hash_destroys_heredity_and_the_direct_genome_keeps_it():
 
     parents = [genome_of(initial(42, index), ARCHIVE, 1.0, index, "automaton") for index in range(150)]
     rng = Random(0)
-    hashed = [variation.cross(one, one, ARCHIVE, 1.0, rng) for one in parents]  # even with itself
+    hashed = [coralx.cross(one, one, ARCHIVE, 1.0, rng) for one in parents]  # even with itself
     direct = [mutate(ARCHIVE, one, rng) for one in parents]
 
     def same(children):
@@ -210,56 +208,56 @@ def test_the_hash_destroys_heredity_and_the_direct_genome_keeps_it():
 
 def test_diversity_drives_the_crossover_rate():
     same = [genome_of(initial(42, 0), ARCHIVE, 1.0, 0, "automaton")] * 10
-    assert variation.diversity_strength(same, [0.5] * 10) == 0.5
-    assert variation.diversity_strength(same[:1], [0.5]) == 1.0
-    assert variation.diversity_strength(same[:2], [0.0, 1.0]) == pytest.approx((0.6 * 0.5 + 0.4 * 0.5) * 2)
-    assert variation.crossover_rate(0.5) == pytest.approx(0.84)
-    assert variation.crossover_rate(1.0) == 0.7
-    assert variation.crossover_rate(1.6) == pytest.approx(0.56)
-    assert variation.crossover_rate(0.5, 0.8) == 0.9
-    assert variation.crossover_rate(1.6, 0.35) == 0.3
+    assert coralx.diversity_strength(same, [0.5] * 10) == 0.5
+    assert coralx.diversity_strength(same[:1], [0.5]) == 1.0
+    assert coralx.diversity_strength(same[:2], [0.0, 1.0]) == pytest.approx((0.6 * 0.5 + 0.4 * 0.5) * 2)
+    assert coralx.crossover_rate(0.5) == pytest.approx(0.84)
+    assert coralx.crossover_rate(1.0) == 0.7
+    assert coralx.crossover_rate(1.6) == pytest.approx(0.56)
+    assert coralx.crossover_rate(0.5, 0.8) == 0.9
+    assert coralx.crossover_rate(1.6, 0.35) == 0.3
 
 
 @pytest.mark.parametrize(
     ("generation", "expected"), [(0, 0.002), (10, 0.047), (20, 0.5), (30, 0.953), (39, 0.997)]
 )
 def test_the_gate_rises_as_a_sigmoid(generation, expected):
-    assert gate.sigma(generation, 40) == pytest.approx(expected, abs=0.0007)
+    assert coralx.sigma(generation, 40) == pytest.approx(expected, abs=0.0007)
 
 
 def test_other_schedules_and_bars():
-    assert gate.sigma(4, 16, "sqrt") == 0.5
-    assert gate.sigma(4, 16, "linear") == 0.25
-    assert gate.sigma(3, 0) == 1.0
+    assert coralx.sigma(4, 16, "sqrt") == 0.5
+    assert coralx.sigma(4, 16, "linear") == 0.25
+    assert coralx.sigma(3, 0) == 1.0
     table = THRESHOLDS["codellama_modal"]
-    assert gate.bars(table, 0.0) == table.base
-    assert gate.bars(table, 1.0) == pytest.approx(table.last)
-    assert gate.bars(table, 0.5)["bugfix"] == pytest.approx(0.55)
+    assert coralx.bars(table, 0.0) == table.base
+    assert coralx.bars(table, 1.0) == pytest.approx(table.last)
+    assert coralx.bars(table, 0.5)["bugfix"] == pytest.approx(0.55)
 
 
 def test_the_gate_keeps_the_two_fittest_where_fewer_pass():
     population = [scored(value) for value in (0.1, 0.4, 0.3, 0.2)]
-    assert gate.admit(population, {"bugfix": 0.15}) == population[1:]
-    assert gate.admit(population, {"bugfix": 0.35}) == [population[1], population[2]]
-    assert gate.admit(population, {"bugfix": 0.9}) == [population[1], population[2]]
-    assert gate.admit(population, {"style": 0.9}) == population  # an objective that nobody measured bars nobody
-    assert gate.missing({"bugfix": 0.25, "style": 1.0}, {"bugfix": 0.5, "style": 0.5}) == 0.25
+    assert coralx.admit(population, {"bugfix": 0.15}) == population[1:]
+    assert coralx.admit(population, {"bugfix": 0.35}) == [population[1], population[2]]
+    assert coralx.admit(population, {"bugfix": 0.9}) == [population[1], population[2]]
+    assert coralx.admit(population, {"style": 0.9}) == population  # an objective that nobody measured bars nobody
+    assert coralx.missing({"bugfix": 0.25, "style": 1.0}, {"bugfix": 0.5, "style": 0.5}) == 0.25
 
 
 def test_fitness_is_the_weighted_sum_of_coralx():
     best = {"bugfix": 1.0, "security": 1.0, "syntax": 0.9, "style": 0.97, "runtime": 0.9}
-    assert gate.fitness(best) == pytest.approx(0.9655)
+    assert coralx.fitness(best) == pytest.approx(0.9655)
     assert sum(WEIGHTS.values()) == pytest.approx(1.0)
-    assert gate.fitness({"pass_rate": 0.5, "tokens": -1.5}) == -0.5
+    assert coralx.fitness({"pass_rate": 0.5, "tokens": -1.5}) == -0.5
 
 
 def test_early_stopping_needs_a_plateau_and_uniformity():
     flat, uniform = [0.5] * 6, [0.5, 0.5, 0.5, 0.5, 0.05, 0.05]
-    assert stopping.stops(flat, uniform)
-    assert not stopping.stops(flat[:5], uniform[1:])
-    assert not stopping.stops([0.5] * 5 + [0.502], uniform)
-    assert not stopping.stops(flat, [0.5] * 5 + [0.05])
+    assert coralx.stops(flat, uniform)
+    assert not coralx.stops(flat[:5], uniform[1:])
+    assert not coralx.stops([0.5] * 5 + [0.502], uniform)
+    assert not coralx.stops(flat, [0.5] * 5 + [0.05])
     two = [scored(0.2), scored(0.4)]
-    assert stopping.diversity(two[:1], ["bugfix"]) == 0.0
+    assert coralx.diversity(two[:1], ["bugfix"]) == 0.0
     spread = 0.1 * WEIGHTS["bugfix"]
-    assert stopping.diversity(two, ["bugfix"]) == pytest.approx((spread + 1.0 + 0.2) / 3)
+    assert coralx.diversity(two, ["bugfix"]) == pytest.approx((spread + 1.0 + 0.2) / 3)

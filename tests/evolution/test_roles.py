@@ -6,6 +6,7 @@ import sys
 import msgspec
 import pytest
 
+from truegrade.datasets.quixbugs_files import TEST, TRAIN
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import is_one_token
 from truegrade.evolution.finishing import (
@@ -18,8 +19,6 @@ from truegrade.evolution.finishing import (
 )
 from truegrade.evolution.problems import fresh_mutants, repair_of
 from truegrade.evolution.roles import (
-    TEST,
-    TRAINING,
     WITHOUT_JSON,
     Contamination,
     MicroSizes,
@@ -111,7 +110,7 @@ def test_roles_of_quixbugs(quixbugs, executor, json_only):
     roles = quixbugs_roles(problems, Strict(), executor, seed=1, json_only=json_only, mutants=1)
     assert {repair_of(p).name for p in roles.selection} == TEST
     trained = {repair_of(p).name for p in roles.train}
-    assert trained == (TRAINING - WITHOUT_JSON if json_only else TRAINING)
+    assert trained == (TRAIN - WITHOUT_JSON if json_only else TRAIN)
     graph = [p for p in roles.final if p.tags["fresh"] == "program"]
     mutants = [p for p in roles.final if p.tags["fresh"] == "mutant"]
     assert {repair_of(p).name for p in graph} == WITHOUT_JSON - trained

@@ -15,7 +15,7 @@ from truegrade.extraction.assertions import (
     of_another_call,
     parse_arguments,
 )
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.records import Reason
 
 PROSE = st.sampled_from(

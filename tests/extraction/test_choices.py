@@ -9,7 +9,7 @@ from value_strategies import values
 
 from support.cpu import cpu_within
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.records import Reason
 
 

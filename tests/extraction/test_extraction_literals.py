@@ -9,7 +9,7 @@ from value_strategies import values
 
 from truegrade.extraction.literals import Literal, NotLiteral, parse_literal, strip_decoration
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 
 
 @given(values())

@@ -12,7 +12,7 @@ from truegrade.extraction.assertions import (
 )
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.programs import extract_continuation, extract_program
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 
 HANG_S = 3.0
 """A guard against non-linear time, with room for a busy machine; measured times are well under 1 s."""

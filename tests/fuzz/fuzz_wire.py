@@ -20,8 +20,7 @@ import msgspec
 import numpy
 from fuzz_target import OPENED, Target
 
-from truegrade.grading import functions as oracles
-from truegrade.grading import repairs as suites
+from truegrade.grading import functions, repairs
 from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.functions import References, grade_by_oracle
@@ -155,16 +154,16 @@ def judgements(data: bytes) -> Iterator[Judgement]:
     for right in _RIGHT:
         jail = _answering()
         jail.answer(right, data)
-        for name in oracles.COMPARATORS:
+        for name in functions.COMPARATORS:
             oracle = OracleTask(
                 prompt="", entry_point="f", reference=_REFERENCE, comparator=name, atol=1e-6,
                 base_inputs=(([1.0, -2.0],),) if name == "root" else ((12, 345),),
             )  # fmt: skip
             yield grade_by_oracle(name, oracle, "program", References(), jail, min_cpu_s=1.0)
-        for name in suites.COMPARATORS:
+        for name in repairs.COMPARATORS:
             cases = (Case(arguments=(0.1,), expected=right),)
             task = CasesTask(entry_point="f", buggy="", reference="", cases=cases, comparator=name)
-            yield grade_repair(suites.suite_of(task), "program", jail, cpu_s=1.0)
+            yield grade_repair(repairs.suite_of(task), "program", jail, cpu_s=1.0)
         tests = Tests(inputs=("1",), outputs=(msgspec.json.encode(right).decode(),), function="f")
         yield grade_separately("program", tests, jail)
         predicted = InputTask(program="program", function="f", expected=repr(right), reference_arguments="1")

@@ -4,7 +4,7 @@ import pytest
 
 from support.honest_programs import HABITS, honest_function, honest_scripts
 from truegrade.assay.cheats import CHANNELS, cheat_probes
-from truegrade.grading.attempts import HackLog, HackRecord, attempts, drawn, program_shape
+from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
 from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 
@@ -119,10 +119,10 @@ def test_shapes_are_equal_where_names_texts_and_numbers_differ():
 
 def test_the_same_share_of_replies_is_drawn_every_time():
     texts = [f"reply {number}" for number in range(4000)]
-    chosen = [text for text in texts if drawn(text, 0.05)]
+    chosen = [text for text in texts if is_drawn(text, 0.05)]
     assert 140 <= len(chosen) <= 260
-    assert chosen == [text for text in texts if drawn(text, 0.05)]
-    assert not any(drawn(text, 0.0) for text in texts) and all(drawn(text, 1.0) for text in texts)
+    assert chosen == [text for text in texts if is_drawn(text, 0.05)]
+    assert not any(is_drawn(text, 0.0) for text in texts) and all(is_drawn(text, 1.0) for text in texts)
 
 
 def test_the_log_keeps_each_kind_once_and_goes_on_after_a_kill(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from support.forged_suites import forged
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import CONTROLS
+from truegrade.grading.marks import CONTROLS
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer

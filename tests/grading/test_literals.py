@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.grading.predictions import SHOWN_CHARS, compare
+from truegrade.grading.literals import SHOWN_CHARS, compare
 
 VALUES = st.recursive(
     st.none()

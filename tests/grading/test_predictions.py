@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from truegrade.grading import judgement as marks
+from truegrade.grading import marks
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
 from truegrade.records import Answer, ChoiceTask, InputTask, OutputTask, Pairing, Reason
 from truegrade.sandbox import Limits, Sandbox

@@ -9,9 +9,9 @@ import pytest
 from support.forged_suites import forged
 from truegrade.assay.cheats import CHEATS
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
-from truegrade.grading.judgement import chance_of
+from truegrade.grading.marks import chance_of
 from truegrade.grading.suite_assertions import SuiteSource
-from truegrade.grading.suite_controls import ControlsKept, chance_of_all, drawn, find_controls
+from truegrade.grading.suite_controls import ControlsKept, chance_of_all, draw_versions, find_controls
 from truegrade.grading.suite_grading import count_by_suite, grade_by_suite, suite_source
 from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
@@ -362,7 +362,7 @@ def test_the_chance_is_that_of_naming_the_originals_of_disjoint_blocks():
 def test_every_assertion_shows_each_version_once_and_no_run_is_the_unchanged_one():
     sizes, orders = [4, 4, 3, 2], set()
     for _ in range(200):
-        runs = drawn(sizes)
+        runs = draw_versions(sizes)
         orders.add(tuple(map(tuple, runs)))
         shown = [sorted({run[number] for run in runs}) for number in range(4)]
         assert len(runs) == 4 and shown == [[*range(size)] for size in sizes]

@@ -11,7 +11,7 @@ import truegrade
 from support import contest_files
 from truegrade.cli import main
 from truegrade.cli.diagnosis import examine
-from truegrade.grading.judgement import missing_package
+from truegrade.grading.marks import missing_package
 
 SORTED = "from sortedcontainers import SortedList\nprint(sum(SortedList(map(int, input().split()))))"
 

@@ -7,9 +7,7 @@ from profile_rows import PROGRAM, completion, oracle, problems
 from support.cpu import cpu_within
 from truegrade.extraction.parsing import MAX_REPLY_CHARS
 from truegrade.pipeline.verdicts import verdict_on
-from truegrade.profiles import PROFILES, lm_eval, open_profile
-from truegrade.profiles import evalplus_sanitize as evalplus_span
-from truegrade.profiles import evalscope as evalscope_extraction
+from truegrade.profiles import PROFILES, evalplus_sanitize, evalscope, lm_eval, open_profile
 from truegrade.profiles.evalplus_sanitize import MAX_PARSED_CHARS, _Search, sanitize
 from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Reason
@@ -53,7 +51,7 @@ RULES = {
     ids=[f"{profile.name}-{task.benchmark}" for profile, task in RULES.values()],
 )
 def test_no_reply_keeps_a_profile_busy(profile, task, monkeypatch):
-    monkeypatch.setattr(evalplus_span, "MAX_PARSED_CHARS", PARSED_CHARS)
+    monkeypatch.setattr(evalplus_sanitize, "MAX_PARSED_CHARS", PARSED_CHARS)
     for token in TOKENS:
         for before in BEFORE:
             reply = completion(before + token * (CHARS // len(token)))
@@ -76,7 +74,7 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 def test_the_rules_that_took_minutes(kind):
     with cpu_within(LONG_CPU_S):
-        evalscope_extraction.freeform_code(LONG[kind])
+        evalscope.freeform_code(LONG[kind])
         lm_eval.first_fence_of_opened(LONG[kind])
         open_profile("evalplus").answer(oracle(), completion(LONG[kind]))
 

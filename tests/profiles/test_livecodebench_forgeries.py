@@ -9,7 +9,7 @@ from livecodebench_corpus.forgeries import CLOCK, FORGERIES
 from livecodebench_rows import case_row, contest_problem, grade
 
 from truegrade.grading.contests.screen import plain
-from truegrade.grading.judgement import TAMPERING
+from truegrade.grading.marks import TAMPERING
 from truegrade.profiles import open_profile
 from truegrade.profiles.evalscope_contests import LOCAL
 from truegrade.records import Reason

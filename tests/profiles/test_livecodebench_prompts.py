@@ -9,7 +9,7 @@ import pytest
 from peer_process import ask, peers
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.extraction import contest_programs as contests
+from truegrade.extraction import contest_programs
 from truegrade.profiles import evalscope_contests, open_profile
 from truegrade.profiles import livecodebench_prompts as words
 from truegrade.profiles import livecodebench_repair as repair
@@ -204,14 +204,14 @@ def test_the_peers_own_functions_give_the_same(monkeypatch):
                 assert repaired(question, code, metadata, style) == theirs[style], style
         for reply, theirs in zip(REPLIES, said["extracted"], strict=True):
             assert {style: extracted(reply, style) for style in theirs["official"]} == theirs["official"]
-            assert contests.last_pair(reply) == theirs["evalscope"]
+            assert contest_programs.last_pair(reply) == theirs["evalscope"]
 
 
 def extracted(reply, style):
     """Its branch for CodeLLaMaInstruct finds the tags and returns nothing, and the grader then asserts."""
     if style == "CodeLLaMaInstruct":
         return None
-    return contests.base_reply(reply) if style == "GenericBase" else contests.last_pair(reply)
+    return contest_programs.base_reply(reply) if style == "GenericBase" else contest_programs.last_pair(reply)
 
 
 def repaired(question, code, metadata, style):

@@ -15,7 +15,7 @@ from support.rule_examples.program import PROGRAM, Graded
 from support.rule_examples.prompt import ELSEWHERE, PROMPT, Asked
 from truegrade.errors import TruegradeError
 from truegrade.grading import judgement
-from truegrade.grading.judgement import TEST_CLASSES
+from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, find_profile, open_profile

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from report_runs import DATASET, House
 
-from truegrade.grading.judgement import CHOSE_A, CHOSE_B, CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TYPES_DIFFER
+from truegrade.grading.marks import CHOSE_A, CHOSE_B, CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TYPES_DIFFER
 from truegrade.pipeline.summary import summarise_run
 from truegrade.records import ChoiceTask, Completion, OutputTask, Pairing, Problem, Reason, Verdict
 from truegrade.records.config import GenerationConfig

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from honest_calls import CALLS, PROCESSES
 
-from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox import confine as landlock
+from truegrade.sandbox import Limits, Sandbox, confine
 from truegrade.sandbox.confine import FIRST_WITH_TRUNCATION
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
@@ -64,7 +63,7 @@ def inside(sandbox, source):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_program_gets_what_it_would_get_outside(jail, tmp_path, name):
-    if jail.level == 2 and name == "cut off by its name" and landlock.version() < FIRST_WITH_TRUNCATION:
+    if jail.level == 2 and name == "cut off by its name" and confine.version() < FIRST_WITH_TRUNCATION:
         pytest.skip("refused, since this Landlock would let it cut off other files too")
     if jail.level == 2 and name == "modes and times" and inside(jail, WHO) == outside(WHO, tmp_path):
         pytest.skip("they stay as they are, since the program could change those of other files too")

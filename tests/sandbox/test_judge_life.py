@@ -5,8 +5,7 @@ import random
 import pytest
 
 from support.cpu import cpu_within
-from truegrade.sandbox import Sandbox
-from truegrade.sandbox import worker as judges
+from truegrade.sandbox import Sandbox, worker
 from truegrade.sandbox.judging import is_stateless, statement_at
 from truegrade.sandbox.limits import MIB, Limits
 
@@ -73,7 +72,7 @@ def test_ends_after_anything_else(single, alive, program, tests, status):
 
 
 def test_is_replaced_after_its_samples(single, alive, monkeypatch):
-    monkeypatch.setattr(judges, "MAX_SAMPLES", 3)
+    monkeypatch.setattr(worker, "MAX_SAMPLES", 3)
     seen = []
     for _ in range(12):
         assert judge(single, "assert f(1) == 1").status == "passed"

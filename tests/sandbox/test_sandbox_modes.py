@@ -12,17 +12,16 @@ import pytest
 import truegrade.sandbox
 from truegrade.errors import SandboxError
 from truegrade.records import Reason
-from truegrade.sandbox import Limits, Sandbox, Unsupported, run_program
-from truegrade.sandbox import wire as statuses
+from truegrade.sandbox import Limits, Sandbox, Unsupported, run_program, wire
 from truegrade.sandbox.levels import detect
 
 ADD = "def f(x, y=1):\n    return x + y\n"
 
 
 def test_statuses_are_reasons():
-    mine = {value for name, value in vars(statuses).items() if name.isupper() and isinstance(value, str)}
+    mine = {value for name, value in vars(wire).items() if name.isupper() and isinstance(value, str)}
     assert mine <= {reason.value for reason in Reason}
-    assert statuses.OF_PROGRAMS.issubset(mine)
+    assert wire.OF_PROGRAMS.issubset(mine)
 
 
 def test_the_spawned_modules_import_nothing_but_each_other():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.sandbox import confine as landlock
+from truegrade.sandbox import confine
 from truegrade.sandbox.seccomp import (
     AARCH64,
     ALLOW,
@@ -209,7 +209,7 @@ print(os.path.getsize("mine"))
 """
 
 
-@pytest.mark.skipif(landlock.version() == 0, reason="the kernel offers no Landlock")
+@pytest.mark.skipif(confine.version() == 0, reason="the kernel offers no Landlock")
 @pytest.mark.parametrize(("how", "said"), [("filtered", "kept"), ("bare", "cut")])
 def test_files_are_not_emptied_where_landlock_does_not_see_it(tmp_path, how, said):
     (tmp_path / "own").mkdir()

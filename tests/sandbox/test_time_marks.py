@@ -2,13 +2,12 @@
 
 import pytest
 
-from truegrade.grading import judgement as marks
-from truegrade.sandbox import Limits, outcome
-from truegrade.sandbox import wire as statuses
+from truegrade.grading import marks
+from truegrade.sandbox import Limits, outcome, wire
 from truegrade.sandbox.outcome import Stop, conclude
 
 LIMITS = Limits(cpu_s=3.0, wall_s=4.0)
-PASSED, LATE = Stop(statuses.PASSED, ""), Stop(statuses.TIME_LIMIT, "over 3.3 CPU seconds")
+PASSED, LATE = Stop(wire.PASSED, ""), Stop(wire.TIME_LIMIT, "over 3.3 CPU seconds")
 
 
 @pytest.mark.parametrize(

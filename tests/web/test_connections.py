@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import Response
 
 from truegrade.web.application import application, route
-from truegrade.web.http_refusals import Refusal, listen
+from truegrade.web.messages import Refusal, listen
 from truegrade.web.port import HttpServer
 
 MOST = 4

@@ -162,7 +162,7 @@ class SelfRepair:
             )
         prompt = self._question(session.problem, row, index)
         if prompt is None:
-            return _kept(row, index, f"stored/{self.settings.path.name}")
+            return _stored_reply(row, index, f"stored/{self.settings.path.name}")
         try:
             asked = await session.ask("programmer", 1, 0, prompt)
         except BudgetSpent:
@@ -219,7 +219,7 @@ class SelfRepair:
         return rows
 
 
-def _kept(row: AnswerRow, index: int, model: str) -> Reply:
+def _stored_reply(row: AnswerRow, index: int, model: str) -> Reply:
     """The stored reply of a program; the program itself where the file has no replies."""
     if row.replies:
         return Reply(text=row.replies[index], model=model)

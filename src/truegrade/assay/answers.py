@@ -17,8 +17,7 @@ from typing import Any
 import msgspec
 
 from truegrade.datasets import literal_text
-from truegrade.grading import functions as oracles
-from truegrade.grading import repairs as suites
+from truegrade.grading import functions, repairs
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.separate import PREAMBLE
 from truegrade.grading.executor import Executor
@@ -375,10 +374,10 @@ _truegrade_left, _truegrade_held = MOST_LATE, 0
 def _difference(got: Any, expected: Any, arguments: Arguments, rule: AnswerRule) -> tuple[str, str] | None:
     if rule.comparator == OUTPUT:
         same = same_output(got, expected)
-    elif rule.comparator in suites.COMPARATORS:
-        same = suites.matches(rule.comparator, Case(arguments=arguments, expected=expected), got)
+    elif rule.comparator in repairs.COMPARATORS:
+        same = repairs.matches(rule.comparator, Case(arguments=arguments, expected=expected), got)
     else:
-        same = oracles.compare(rule.comparator, arguments, expected, got, rule.atol)
+        same = functions.compare(rule.comparator, arguments, expected, got, rule.atol)
     return None if same else (shown_value(expected), shown_value(got))
 
 

@@ -164,7 +164,7 @@ class _Making:
             search = claimed.claim == "wrong" and claimed.probe.form == "program"
             probe = self._searched(claimed.probe) if search else self._labelled(claimed.probe)
             if claimed.claim == "right" and probe.label == "wrong":
-                sentence = f"{claimed.source}: labelled right, but {_said(probe.witness)}"
+                sentence = f"{claimed.source}: labelled right, but {_describe_witness(probe.witness)}"
                 self._find("label_conflict", sentence, probe.id)
                 continue
             if claimed.claim == "right":
@@ -272,7 +272,7 @@ class _Making:
         )
 
 
-def _said(witness: Witness | None) -> str:
+def _describe_witness(witness: Witness | None) -> str:
     if witness is None:
         return ""
     call = shortened(repr(witness.call)) if "\n" in witness.call else witness.call  # the text of an input

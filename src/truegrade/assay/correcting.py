@@ -451,7 +451,7 @@ def corrected_lines(found: CorrectedRuns) -> Iterator[str]:
     """The result for a terminal, line by line."""
     for run in found.runs:
         yield f"{run.run}, graded by {run.profile}: {run.problems} problems"
-        yield f"  raw pass@1   {_told(run.raw.value, run.raw.low, run.raw.high)}"
+        yield f"  raw pass@1   {_rate(run.raw.value, run.raw.low, run.raw.high)}"
         if run.passes is None:
             yield f"  {planned_sentence(run)}"
         else:
@@ -468,10 +468,10 @@ def _audit_lines(run: CorrectedPass, passes: AuditCount) -> Iterator[str]:
         yield "  not corrected: the audit gave no verdict on any pass"
     else:
         rate = run.rate
-        yield f"  corrected    {_told(rate.value, rate.low, rate.high)}"
+        yield f"  corrected    {_rate(rate.value, rate.low, rate.high)}"
         sampling = rate.sampling or (None, None)
-        yield f"    of which problems and samples alone {_told(rate.value, *sampling)}"
-        yield f"    passes that are right, of this run {_told(rate.right_of_passes, *rate.right_of_passes_bounds)}"
+        yield f"    of which problems and samples alone {_rate(rate.value, *sampling)}"
+        yield f"    passes that are right, of this run {_rate(rate.right_of_passes, *rate.right_of_passes_bounds)}"
     if run.without_verdict is not None:
         low, high = run.without_verdict
         yield f"  passes without a verdict: {100 * low:.1f} % if they are wrong, {100 * high:.1f} % if right"
@@ -492,7 +492,7 @@ def _audit_lines(run: CorrectedPass, passes: AuditCount) -> Iterator[str]:
         yield f"  no verdict on {count}: {reason}"
 
 
-def _told(value: float | None, low: float | None, high: float | None) -> str:
+def _rate(value: float | None, low: float | None, high: float | None) -> str:
     """``61.2 % [55.0, 67.1]``."""
     if value is None:
         return "none"

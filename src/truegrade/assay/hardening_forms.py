@@ -25,7 +25,7 @@ from truegrade.benchmarks.humaneval import HumanEvalPlusRow, humanevalplus_item
 from truegrade.benchmarks.mbpp import MbppPlusRow, mbppplus_item
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import encode
-from truegrade.grading import functions as oracles
+from truegrade.grading import functions
 from truegrade.grading.executor import Executor
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Case, CasesTask, FunctionTask, OracleTask, Problem, sha256_json
@@ -66,7 +66,7 @@ def assertion(test: NewTest, comparator: str) -> str:
     """The test as a statement, for a comparator of `STATED`."""
     if comparator == "set_equal":
         return f"assert set({test.call}) == set({test.expected})"
-    if oracles.holds_float(value_of(test.expected)):
+    if functions.holds_float(value_of(test.expected)):
         return f"assert _truegrade_close({test.call}, {test.expected})"
     return f"assert {test.call} == {test.expected}"
 
@@ -307,7 +307,7 @@ def _trainer_row(material: ExportMaterial) -> Row | str:
         return "an expected value is no literal"
     calls = [*material.own, *material.further]
     values = list(map(value_of, material.expected))
-    if any(map(oracles.holds_float, values)):
+    if any(map(functions.holds_float, values)):
         return "its outputs hold numbers in floating point, which the consumers of this form compare exactly"
     if not all(
         arguments and _is_json([*arguments, value]) for arguments, value in zip(calls, values, strict=True)

@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, AnswerRule, inputs_of, is_plain
-from truegrade.benchmarks import humaneval as humanevalplus
-from truegrade.benchmarks import mbpp as mbppplus
+from truegrade.benchmarks import humaneval, mbpp
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.builders.shapes import (
     MANY,
@@ -456,9 +455,9 @@ def _with_published_rule(problem: Problem, known: KnownCalls) -> KnownCalls:
     """The comparison that the extended benchmark publishes for the problem, which needs no data to be known."""
     number = problem.id.rpartition("/")[2]
     if problem.benchmark == "humaneval":
-        rule = humanevalplus.COMPARATORS.get(problem.id, "equal")
+        rule = humaneval.COMPARATORS.get(problem.id, "equal")
     elif problem.benchmark in COMPANIONS and number.isdigit():
-        rule = mbppplus.COMPARATORS.get(int(number), "equal")
+        rule = mbpp.COMPARATORS.get(int(number), "equal")
     else:
         return known
     return msgspec.structs.replace(known, comparator=rule, atol=_ROOT_ATOL if rule == "root" else 0.0)

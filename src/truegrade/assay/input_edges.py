@@ -17,8 +17,8 @@ from typing import Any
 from truegrade.assay.answers import written_call
 from truegrade.assay.input_domain import Arguments, Domain, Signature, ValueMutator, infer_domain
 from truegrade.builders import shapes
-from truegrade.builders.in_order import by_turns
 from truegrade.extraction.parsing import quietly
+from truegrade.files.threads import by_turns
 
 MOST_SEEDS = 6
 """Known calls, the shortest first, whose arguments are taken to the edges one by one."""
@@ -228,7 +228,10 @@ def named_calls(
             for place, (shape, value) in enumerate(zip(signature.shapes, seed, strict=True)):
                 wide = widened(shape, letters)
                 edges = (
-                    edge for constant in constants for edge in _named(wide, value, constant) if wide.fits(edge)
+                    edge
+                    for constant in constants
+                    for edge in _with_constant(wide, value, constant)
+                    if wide.fits(edge)
                 )
                 rows.append(
                     mutator.repaired(signature, [*seed[:place], edge, *seed[place + 1 :]]) for edge in edges
@@ -261,7 +264,7 @@ def widened(shape: shapes.Shape, letters: str = "") -> shapes.Shape:  # noqa: PL
     return shape
 
 
-def _named(  # noqa: PLR0912 (one branch a shape)
+def _with_constant(  # noqa: PLR0912 (one branch a shape)
     shape: shapes.Shape, value: Any, constant: Any
 ) -> Iterator[Any]:
     """Values like one that have a constant in them, or as many items as it says."""
@@ -280,17 +283,17 @@ def _named(  # noqa: PLR0912 (one branch a shape)
             items = list(value)
             if items and length is not None:
                 yield shape.finished((items * (length // len(items) + 1))[:length])
-            for edge in _named(shape.items, items[0], constant) if items else ():
+            for edge in _with_constant(shape.items, items[0], constant) if items else ():
                 yield shape.finished([edge, *items[1:]])
         case shapes.RecordShape():
             for place, (inner, item) in enumerate(zip(shape.places, value, strict=True)):
-                for edge in _named(inner, item, constant):
+                for edge in _with_constant(inner, item, constant):
                     yield shape.kind([*value[:place], edge, *value[place + 1 :]])
         case shapes.DictShape() if shape.keys is not None and shape.values is not None:
             for key, item in value.items():
-                yield from ({**value, key: edge} for edge in _named(shape.values, item, constant))
-                yield from ({**value, edge: item} for edge in _named(shape.keys, key, constant))
+                yield from ({**value, key: edge} for edge in _with_constant(shape.values, item, constant))
+                yield from ({**value, edge: item} for edge in _with_constant(shape.keys, key, constant))
         case shapes.UnionShape():
             for option in shape.options:
                 if option.fits(value):
-                    yield from _named(option, value, constant)
+                    yield from _with_constant(option, value, constant)

@@ -26,8 +26,8 @@ from truegrade.assay.records import Dispatch, Probe, Said
 from truegrade.assay.sending import dry, send, wanted
 from truegrade.assay.targets import Target
 from truegrade.assay.targets.opening import ProfileTarget
-from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
+from truegrade.files.threads import in_order
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import find_profile
 from truegrade.records import Problem

@@ -82,7 +82,7 @@ class _Writer:
     def __init__(self, patterns: Sequence[Lines], rng: random.Random) -> None:
         self._patterns, self._rng = patterns, rng
         self._grammar = _grammar(patterns)
-        asked = [each for lines in patterns for each in _asked(lines, self._grammar)]
+        asked = [each for lines in patterns for each in _rules_of_places(lines, self._grammar)]
         self._rules = {rule for rule, _ in asked} - {rule for rule, holds in asked if not holds}
         self._values: dict[tuple[int, int], list[str]] = {}
         for lines in patterns:
@@ -96,7 +96,7 @@ class _Writer:
         lines = [list(tokens) for tokens in self._rng.choice(self._patterns)]
         for _ in range(self._rng.randint(1, _MOST_CHANGES)):
             self._rng.choice(self._changes)(lines)
-        broken = (rule in self._rules for rule, holds in _asked(lines, self._grammar) if not holds)
+        broken = (rule in self._rules for rule, holds in _rules_of_places(lines, self._grammar) if not holds)
         return None if any(broken) else _text(lines)
 
     def _token(self, lines: Lines) -> None:
@@ -210,7 +210,7 @@ _WHOLE = -1
 """In place of a line: all numbers of an input of few."""
 
 
-def _asked(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
+def _rules_of_places(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
     """Each rule, and whether it holds in one place of an input."""
     for position, token in enumerate(lines[0][:_HEAD]):
         for besides in () if grammar.is_count(0, position) else range(_LINES_BESIDES):

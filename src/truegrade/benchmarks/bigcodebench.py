@@ -15,8 +15,16 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import ALLOW_MODIFIED, PACKAGES, Item, choice, load_pinned, with_packages
+from truegrade.benchmarks.base import (
+    ALLOW_MODIFIED,
+    PACKAGES,
+    Benchmark,
+    BenchmarkSpec,
+    Item,
+    choice,
+    load_pinned,
+    with_packages,
+)
 from truegrade.datasets import SOURCES
 from truegrade.datasets.content import read_content
 from truegrade.datasets.download import locate

@@ -13,10 +13,17 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import ALLOW_MODIFIED, PACKAGES, Item, load_pinned, with_packages
+from truegrade.benchmarks.base import (
+    ALLOW_MODIFIED,
+    PACKAGES,
+    Benchmark,
+    BenchmarkSpec,
+    Item,
+    load_pinned,
+    with_packages,
+)
 from truegrade.datasets import SOURCES
-from truegrade.grading.judgement import TEST_CLASSES
+from truegrade.grading.marks import TEST_CLASSES
 from truegrade.records import SuiteTask
 
 NAME = "classeval"

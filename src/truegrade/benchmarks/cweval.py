@@ -12,10 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import (
+from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     PACKAGES,
+    Benchmark,
+    BenchmarkSpec,
     check_arguments,
     flag,
     with_packages,

@@ -1,4 +1,4 @@
-"""Execution prediction and choice from the user's own file, and the cases that all execution benchmarks share."""
+"""Execution prediction and choice from the user's own file or from DSL-List, and the cases of all such sets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import check_arguments, choice
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, choice
 from truegrade.datasets import Rows
-from truegrade.datasets.executions import ExecutionRow, Texts, read_executions
+from truegrade.datasets.executions import ExecutionRow, Texts, built_path, built_variants, read_executions
 from truegrade.datasets.syntax import Familiar, shape
-from truegrade.errors import BadRecord, DataMissing, UserError
+from truegrade.errors import BadRecord, DataMissing, UnknownName, UserError
 from truegrade.extraction.parsing import quietly
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.records import ChoiceTask, Covariates, OutputTask, Pairing, Problem
+
+# ----------------------------------------------------------------------------------------------------------------
+# Execution prediction and choice from the user's own file, and the cases that all execution benchmarks share.
 
 # --------- What the execution benchmarks share: the cases of a row, checked, and the names their problems get.
 
@@ -376,4 +378,66 @@ EXECUTION_PREDICTION = BenchmarkSpec(
     citation="arXiv:2504.05518 (the task); your own file (the data)",
     load=load_prediction,
     args=PREDICTION_ARGS,
+)
+
+
+# ------------------- DSL-List: list functions drawn from a typed grammar, built on this machine, with mutants.
+# The set is made, not downloaded: ``truegrade data build dsl-list`` writes it, and this benchmark looks for it in
+# the cache. It follows arXiv:2504.05518 and akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl.
+
+DSL = "dsl-list"
+
+
+def load_dsl_list(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the built set, or the file given, as either task.
+
+    Raises:
+        UserError: the set was not built yet, ``built`` stands beside a file, or an argument is not known to the
+            task.
+        BadRecord: the file is damaged.
+    """
+    task = choice(args, "task", ("prediction", "choice"))
+    read, known = (load_choice, CHOICE_ARGS) if task == "choice" else (load_prediction, PREDICTION_ARGS)
+    check_arguments(DSL, args, {"task": "", "built": "", **known})
+    if data is not None and "built" in args:
+        raise UserError(f"`data` and `task_args` built={args['built']} both choose the file: give one of them")
+    path = data or _built(args.get("built"))
+    if data is None and not path.is_file():
+        raise DataMissing(
+            f"{DSL} was not built on this machine yet: run `truegrade data build dsl-list` (half a minute),"
+            " or give a file with `data`"
+        )
+    others = {name: value for name, value in args.items() if name not in ("task", "built")}
+    loaded: Benchmark = read(path, others, DSL)
+    return msgspec.structs.replace(loaded, args=dict(args))
+
+
+def _built(variant: str | None) -> Path:
+    """The built file of the default arguments, or of others.
+
+    Raises:
+        UnknownName: none was built with these.
+    """
+    if variant is None:
+        return built_path(DSL)
+    known = built_variants(DSL)
+    if variant not in known:
+        raise UnknownName(f"{DSL} built with", variant, known, "built by `truegrade data build dsl-list`")
+    return built_path(DSL, variant)
+
+
+DSL_LIST = BenchmarkSpec(
+    name=DSL,
+    summary="Read list functions drawn from a grammar, and their mutants; predict what they return.",
+    tasks="output_prediction or execution_choice",
+    size=None,
+    licence="built on your machine",
+    citation="arXiv:2504.05518; akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl",
+    load=load_dsl_list,
+    args={
+        "task": "prediction (default) or choice",
+        "built": "which file of `truegrade data build dsl-list`: its arguments, such as size-20 (default: none)",
+        **PREDICTION_ARGS,
+        **CHOICE_ARGS,
+    },
 )

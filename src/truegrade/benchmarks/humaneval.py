@@ -8,8 +8,15 @@ from typing import Any
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, choice, load_pinned, names_only_solution_binds
+from truegrade.benchmarks.base import (
+    ALLOW_MODIFIED,
+    Benchmark,
+    BenchmarkSpec,
+    Item,
+    choice,
+    load_pinned,
+    names_only_solution_binds,
+)
 from truegrade.datasets import SOURCES
 from truegrade.records import FunctionTask, OracleTask
 

@@ -16,9 +16,16 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.base import (
+    ALLOW_MODIFIED,
+    Benchmark,
+    BenchmarkSpec,
+    Item,
+    choice,
+    in_window,
+    load_pinned,
+)
 from truegrade.benchmarks.ground_truths.python_tests import LEETCODE_NAMES
-from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, choice, in_window, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
 from truegrade.extraction.definitions import method_owner

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, flag, in_window
 from truegrade.benchmarks.execution_tasks import arguments_of, refuse_repeated
-from truegrade.benchmarks.pinned import check_arguments, flag, in_window
 from truegrade.datasets import parse_rows
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.contest_rows import ContestRow, read_contest_rows, select_files

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import (
+from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
+    Benchmark,
+    BenchmarkSpec,
     Item,
     choice,
     entry_point,

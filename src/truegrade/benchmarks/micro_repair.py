@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import check_arguments, choice, whole_number
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, choice, whole_number
 from truegrade.builders.repair_items import RepairItem, draw_item, is_reserved
 from truegrade.builders.repair_programs import SEEN, UNSEEN, Bug, GeneratedProgram
 from truegrade.errors import UserError
@@ -109,11 +108,15 @@ def problem_of(number: int, item: RepairItem, digest: str) -> Problem:
             reference=program.source,
             buggy=item.buggy,
         ),
-        tags={"program": _seen(program.seen), "bug": _seen(item.seen_bug), "mutation": item.kind},
+        tags={
+            "program": _seen_or_unseen(program.seen),
+            "bug": _seen_or_unseen(item.seen_bug),
+            "mutation": item.kind,
+        },
     )
 
 
-def _seen(seen: bool) -> str:
+def _seen_or_unseen(seen: bool) -> str:
     return "seen" if seen else "unseen"
 
 

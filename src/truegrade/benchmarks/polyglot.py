@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import ALLOW_MODIFIED, Item, load_pinned
+from truegrade.benchmarks.base import ALLOW_MODIFIED, Benchmark, BenchmarkSpec, Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.datasets.exercism_files import is_checkout, rows_of_checkout
 from truegrade.errors import UserError

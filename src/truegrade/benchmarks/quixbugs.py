@@ -13,8 +13,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.pinned import ALLOW_MODIFIED, check_arguments, choice, flag, read_pinned
+from truegrade.benchmarks.base import (
+    ALLOW_MODIFIED,
+    Benchmark,
+    BenchmarkSpec,
+    check_arguments,
+    choice,
+    flag,
+    read_pinned,
+)
 from truegrade.datasets import SOURCES
 from truegrade.datasets.quixbugs_files import SPLITS, is_checkout, rows_of_checkout, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem

@@ -35,7 +35,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench:LIVECODEBENCH_EXECUTION",
         "livecodebench-testoutput": "truegrade.benchmarks.livecodebench:LIVECODEBENCH_TESTOUTPUT",
-        "dsl-list": "truegrade.benchmarks.dsl_list:DSL_LIST",
+        "dsl-list": "truegrade.benchmarks.execution_tasks:DSL_LIST",
         "execution-prediction": "truegrade.benchmarks.execution_tasks:EXECUTION_PREDICTION",
         "execution-choice": "truegrade.benchmarks.execution_tasks:EXECUTION_CHOICE",
         "quixbugs": "truegrade.benchmarks.quixbugs:QUIXBUGS",

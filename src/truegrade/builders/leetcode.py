@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from truegrade.datasets.identity import free_names, identity, without_docstrings
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.equalities import parse_arguments
 from truegrade.files.json_text import convert
+from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
 
 # ------------------------------- Submissions that the user has collected, in the shapes that collectors write.
@@ -346,22 +346,21 @@ def build(
     """
     kept: Counter[str] = Counter()
     seen: set[str] = set()
-    with ThreadPoolExecutor(workers, thread_name_prefix="leetcode") as pool:
-        items = pool.map(lambda submission: _item(submission, executor, witness), submissions)
-        for submission, item in zip(submissions, items, strict=True):
-            question = f"{submission.contest_id} {submission.question_id}"
-            if kept[question] >= options.per_question:
-                continue
-            if isinstance(item, Refused):
-                yield item
-                continue
-            key = identity(item.solution.program) + question
-            if key in seen:
-                yield Refused(_name(submission), "the same program was submitted before")
-                continue
-            seen.add(key)
-            yield _row(item, kept[question])
-            kept[question] += 1
+    items = in_order(submissions, lambda submission: _item(submission, executor, witness), workers=workers)
+    for submission, item in zip(submissions, items, strict=True):
+        question = f"{submission.contest_id} {submission.question_id}"
+        if kept[question] >= options.per_question:
+            continue
+        if isinstance(item, Refused):
+            yield item
+            continue
+        key = identity(item.solution.program) + question
+        if key in seen:
+            yield Refused(_name(submission), "the same program was submitted before")
+            continue
+        seen.add(key)
+        yield _row(item, kept[question])
+        kept[question] += 1
 
 
 def contest_date(contest: str | int | None) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -13,8 +12,9 @@ from truegrade.builders.leetcode import with_imports
 from truegrade.datasets.executions import ExecutionRow, RecordedCase, Texts, run_cases
 from truegrade.errors import BadRecord
 from truegrade.extraction.equalities import parse_arguments
+from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 
 _ANY_LENGTH = 1 << 20
 
@@ -53,8 +53,7 @@ def check_rows(
     Raises:
         BadRecord: a row contradicts itself, or its calls have other arguments than literals.
     """
-    with ThreadPoolExecutor(workers, thread_name_prefix="check") as pool:
-        yield from pool.map(lambda row: _check(path, row, executor), rows)
+    yield from in_order(rows, lambda row: _check(path, row, executor), workers=workers)
 
 
 def texts(value: Texts | None) -> tuple[str, ...]:

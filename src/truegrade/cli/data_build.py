@@ -125,8 +125,8 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
 def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_unsafe: bool | None, as_json: bool,
                **asked: Any) -> None:  # fmt: skip
     """Find pure functions in the code at PATH and record calls that cover many of their branches."""
-    from truegrade.builders.mine.inputs import MineOptions
-    from truegrade.builders.mine.inputs import build as rows_of
+    from truegrade.builders.mine_inputs import MineOptions
+    from truegrade.builders.mine_inputs import build as rows_of
 
     options = MineOptions(**asked)
     with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:

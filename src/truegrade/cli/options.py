@@ -77,7 +77,7 @@ def read_limit(context: click.Context, parameter: click.Parameter, text: str | N
     """
     if text is None:
         return None
-    from truegrade.benchmarks.pinned import limit_of
+    from truegrade.benchmarks.base import limit_of
 
     try:
         return limit_of(text)

@@ -22,8 +22,7 @@ import msgspec
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.identity import program_identity
-from truegrade.datasets.quixbugs_files import REST, TEST
-from truegrade.datasets.quixbugs_files import TRAIN as TRAINING
+from truegrade.datasets.quixbugs_files import REST, TEST, TRAIN
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import nameless, ngrams
 from truegrade.evolution.problems import Repair, fresh_mutants, repair_of
@@ -330,18 +329,16 @@ def _stream(role: str, split: str, seed: int, enough: int) -> Iterator[Problem]:
 # ``reverse_linked_list``, stands in its training list: of the 24, 23 have JSON tests.
 
 
-__all__ = ["TEST", "TRAINING", "WITHOUT_JSON"]
-
 WITHOUT_JSON = REST | {"reverse_linked_list"}
 """The graph and list programs (jkoppel/QuixBugs@4257f44): tested by modules of their own."""
 
-validate_no_overlap(TRAINING, TEST)
+validate_no_overlap(TRAIN, TEST)
 
 
 # ------------------ The roles of QuixBugs' programs: CORAL-X's lists, and final problems outside both of them.
 
 
-_TRAINED_WITHOUT_JSON = ", ".join(sorted(TRAINING & WITHOUT_JSON))
+_TRAINED_WITHOUT_JSON = ", ".join(sorted(TRAIN & WITHOUT_JSON))
 
 
 def quixbugs_roles(
@@ -370,7 +367,7 @@ def quixbugs_roles(
         UserError: a program of the lists is missing; there is no other data to fall back on.
     """
     by_name = {repair_of(problem).name: problem for problem in problems}
-    trained = TRAINING - WITHOUT_JSON if json_only else TRAINING
+    trained = TRAIN - WITHOUT_JSON if json_only else TRAIN
     train = _chosen(by_name, trained)
     final = _chosen(by_name, WITHOUT_JSON - trained)
     selection = _chosen(by_name, TEST)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.evolution import coralx as variation
+from truegrade.evolution import coralx
 from truegrade.evolution.coralx import (
     THRESHOLDS,
     Schedule,
@@ -64,7 +64,7 @@ class CoralxSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Over which the gate rises."""
     survival: Rate = 0.4
     """Share of a population that breeds, and lives on."""
-    crossover: Rate = variation.CROSSOVER_RATE
+    crossover: Rate = coralx.CROSSOVER_RATE
     selection: Literal["pareto", "tournament", "fittest"] = "pareto"
     gate: Literal["drop", "constraint", "none"] = "drop"
     """``drop`` is the source's; ``constraint`` ranks by what is missed and drops none."""
@@ -96,10 +96,10 @@ class CoralX(Strategy):
         if settings.early_stop and stops(self._best, self._diversities):
             return ()
         genomes = [one.genome for one in self._survivors]
-        strength = variation.diversity_strength(genomes, self._fitnesses(self._survivors))
+        strength = coralx.diversity_strength(genomes, self._fitnesses(self._survivors))
         wanted = min(size, max(1, task.population - len(genomes)))
         streams = (stream(task.seed, generation, slot) for slot in range(wanted))
-        return [variation.child(genomes, task.space, strength, self._rate, rng) for rng in streams]
+        return [coralx.child(genomes, task.space, strength, self._rate, rng) for rng in streams]
 
     def tell(self, evaluated: Sequence[Evaluated]) -> None:
         """Gate, note what early stopping looks at, select."""
@@ -114,8 +114,8 @@ class CoralX(Strategy):
         fitnesses = self._fitnesses(admitted)
         self._best.append(max(fitnesses))
         self._diversities.append(diversity(admitted, self.task.objectives))
-        strength = variation.diversity_strength([one.genome for one in admitted], fitnesses)
-        self._rate = variation.crossover_rate(strength, settings.crossover)
+        strength = coralx.diversity_strength([one.genome for one in admitted], fitnesses)
+        self._rate = coralx.crossover_rate(strength, settings.crossover)
         self._survivors = self._select(admitted, required, stream(self.task.seed, generation, -1, "tournament"))
 
     def _select(self, admitted: list[Evaluated], required: Mapping[str, float], rng: Random) -> list[Evaluated]:

@@ -111,7 +111,7 @@ class HackLog:
         return True
 
 
-def drawn(text: str, share: float) -> bool:
+def is_drawn(text: str, share: float) -> bool:
     """Whether a reply is one of the share that is looked at: the same replies every time."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") < share * _SHARES

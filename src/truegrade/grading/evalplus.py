@@ -23,7 +23,8 @@ import msgspec
 from truegrade.grading.evalplus_inside import WALL_FACTOR
 from truegrade.grading.executor import Executor, loaded_before
 from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed, References
-from truegrade.grading.judgement import NEAR, Judgement, from_outcome
+from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.marks import NEAR
 from truegrade.records import OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
 

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import TESTS_SKIPPED, Judgement, shortened, shown, shown_call
+from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
+from truegrade.grading.marks import TESTS_SKIPPED
 from truegrade.grading.programs import arrange, statements
 from truegrade.records import Case, CasesTask, FunctionTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome

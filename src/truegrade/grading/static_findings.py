@@ -206,7 +206,7 @@ class _Security:
 
 # ---- Whether a program's text reads what its tests are made of: frames, code objects, `gc`, modules of tests.
 # A program that shares a process with its tests can take expected values from there. So one that passes there and
-# reads such things is marked (`truegrade.grading.judgement.READS_TESTS`). The text alone is looked at, nothing is
+# reads such things is marked (`truegrade.grading.marks.READS_TESTS`). The text alone is looked at, nothing is
 # run. Access by names that are not in the text (``getattr(x, name)``, ``exec(text)``, ``__import__(name)``)
 # counts as well. What is not found is a program that is obfuscated further, by pickles for instance.
 

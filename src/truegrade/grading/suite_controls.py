@@ -111,7 +111,7 @@ def chance_of_all(asked: Iterable[Versions]) -> float:
     return 1 / math.prod(math.perm(size, len(found)) for (name, size), found in originals.items() if name)
 
 
-def drawn(sizes: Sequence[int], chance: random.Random | None = None) -> list[list[int]]:
+def draw_versions(sizes: Sequence[int], chance: random.Random | None = None) -> list[list[int]]:
     """For each control run the number of the version that each assertion shows in it.
 
     Args:
@@ -130,7 +130,7 @@ def drawn(sizes: Sequence[int], chance: random.Random | None = None) -> list[lis
 
 def drawn_for(controls: Sequence[Control]) -> list[list[int]]:
     """The same for controls."""
-    return drawn([len(one.versions.sources) for one in controls])
+    return draw_versions([len(one.versions.sources) for one in controls])
 
 
 def run_control(

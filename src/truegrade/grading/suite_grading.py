@@ -10,16 +10,8 @@ import msgspec
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
-from truegrade.grading.judgement import (
-    CONTROLS,
-    SECURE,
-    TESTS_SKIPPED,
-    Judgement,
-    TestCount,
-    controls_mark,
-    from_outcome,
-    methods_mark,
-)
+from truegrade.grading.judgement import Judgement, TestCount, from_outcome
+from truegrade.grading.marks import CONTROLS, SECURE, TESTS_SKIPPED, controls_mark, methods_mark
 from truegrade.grading.programs import statements
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_controls import ControlsKept, SuiteControls, drawn_for, run_control, strayed

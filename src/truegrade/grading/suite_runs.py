@@ -322,10 +322,10 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     if task.processes or task.files:
         return None
     key = (task.tests, task.reference, task.prefix or task.starter, task.module, task.entry_point, task.framework)
-    return _SUITES.of("\0".join(key), lambda: _made(task, source))
+    return _SUITES.of("\0".join(key), lambda: _outside_suite(task, source))
 
 
-def _made(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
+def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     if _REPLACES.search(task.tests) or _EXECUTES.search(task.tests):
         return None
     if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):

@@ -329,7 +329,7 @@ def choices_of(
         # What is caught may be looked at later, and is not there if it went through.
         bound = isinstance(node, ast.With) and node.items[0].optional_vars
         return [] if bound else list(_types(call.args[:1], EXCEPTIONS, place))
-    judged = _judged(node, call, name)
+    judged = _asserted_expressions(node, call, name)
     # What is expected stands second in most suites, and hardly ever has the program's name in it.
     order = sorted(judged, key=lambda one: (known.is_programs(one), -judged.index(one)))
     exact, series = _is_exact(node, call, name), {id(one) for each in order for one in _in_series(each, known)}
@@ -342,7 +342,7 @@ def choices_of(
     return [*found, *(_types(judged[1:], TYPES, place) if name == "assertIsInstance" else ())]
 
 
-def _judged(node: ast.stmt, call: ast.Call | None, name: str) -> list[ast.expr]:
+def _asserted_expressions(node: ast.stmt, call: ast.Call | None, name: str) -> list[ast.expr]:
     """The expressions that an assertion is about, the sides of a comparison; none where it is a predicate."""
     if isinstance(node, ast.Assert):
         return _sides(node.test)

@@ -40,7 +40,7 @@ def reward_fn(prompt: Any, completions: str, prompt_ids: Any, completion_ids: An
         RewardError: nothing is known of it.
     """
     within = min(WITHIN_S, settings_of().get("retry_s", WITHIN_S))
-    (reward,) = reward_grader(retry_s=within).grade_sync([_asked(completions, columns)])
+    (reward,) = reward_grader(retry_s=within).grade_sync([_policy_reply(completions, columns)])
     return reward.known()
 
 
@@ -69,10 +69,10 @@ class TruegradeWorkflow(RLVRWorkflow):  # type: ignore[misc]
 
 
 async def _rewarded(prompt: Any, completions: str, prompt_ids: Any, completion_ids: Any, **columns: Any) -> float:
-    (reward,) = await reward_grader().grade([_asked(completions, columns)])
+    (reward,) = await reward_grader().grade([_policy_reply(completions, columns)])
     return reward.known()
 
 
-def _asked(completion: str, row: dict[str, Any]) -> PolicyReply:
+def _policy_reply(completion: str, row: dict[str, Any]) -> PolicyReply:
     """AReaL decodes special tokens too."""
     return reply_to(row, without_special_tokens(completion))

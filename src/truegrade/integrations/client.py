@@ -14,14 +14,14 @@ import msgspec
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.json_text import UNREADABLE
 from truegrade.records import Verdict
-from truegrade.web.http_refusals import ProblemDetails
-from truegrade.web.service.messages import (
+from truegrade.web.messages import (
     Benchmarks,
     ExecuteRequest,
     ExecuteResponse,
     GradeRequest,
     GradeResponse,
     InlineProblem,
+    ProblemDetails,
     RewardRequest,
     RewardResponse,
     Submission,
@@ -140,10 +140,10 @@ class Client:
             if reply is not None and reply.status_code == HTTPStatus.OK:
                 return _answer(reply, gives)
             if reply is not None and reply.status_code not in BUSY:
-                raise UserError(told(reply))
+                raise UserError(refusal_text(reply))
             if attempt + 1 < self._attempts:
                 time.sleep(_wait_s(reply, attempt))
-        why = failure if reply is None else told(reply)
+        why = failure if reply is None else refusal_text(reply)
         raise ServiceError(f"{self._http.base_url}{path}: {why} ({self._attempts} attempts)")
 
     def _try(self, path: str, content: bytes | None) -> tuple[httpx2.Response | None, str]:
@@ -175,7 +175,7 @@ def _answer(reply: httpx2.Response, gives: type[R]) -> R:
         ) from None
 
 
-def told(reply: httpx2.Response) -> str:
+def refusal_text(reply: httpx2.Response) -> str:
     """The service's own words about a request that it refuses."""
     try:
         problem = msgspec.json.decode(reply.content, type=ProblemDetails)

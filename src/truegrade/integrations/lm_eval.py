@@ -1,7 +1,7 @@
 """Truegrade's benchmarks and profiles as external tasks of lm-evaluation-harness (``--include_path``).
 
-Nothing here imports ``lm_eval``: the folder that `truegrade.integrations.lm_eval` writes names the
-functions of `truegrade.integrations.lm_eval`, and the harness calls them.
+Nothing here imports ``lm_eval``: the folder that `write_task` writes names functions of this module, and the
+harness calls them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     """
     import torch
 
-    asked = [_asked(*each) for each in zip(queries, prompts, labels, strict=True)]
+    asked = [_policy_reply(*each) for each in zip(queries, prompts, labels, strict=True)]
     rewards = reward_grader().grade_sync(asked)
     values = torch.tensor([reward.known() for reward in rewards])
     rows = [reward.numbers for reward in rewards]
@@ -42,7 +42,7 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     return {"rewards": values, "scores": values, "extra_logs": logs}
 
 
-def _asked(query: str, prompt: str, label: Any) -> PolicyReply:
+def _policy_reply(query: str, prompt: str, label: Any) -> PolicyReply:
     text = reply_behind(query, prompt)
     if text is None:
         raise RewardError("no reward: the query does not hold its prompt, so the reply is not known")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from truegrade.api import unsafe_allowed
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
+from truegrade.files.threads import in_order
 from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import render_prompts
@@ -90,8 +90,7 @@ class ReplyGrader:
 
     def grade_all(self, answered: Iterable[Answered]) -> list[Verdict]:
         """Verdicts in the order of the replies, as many at a time as this machine has cores; raises as `grade`."""
-        with ThreadPoolExecutor(self._sandbox.workers, thread_name_prefix="grade") as pool:
-            return list(pool.map(self.grade, answered))
+        return list(in_order(answered, self.grade, workers=self._sandbox.workers))
 
 
 def reply_of(text: str, content: Any = None, *, stop_reason: str | None = None, model: str = "") -> Reply:

@@ -94,7 +94,7 @@ class AnthropicClient(SdkClient["anthropic.AsyncAnthropic"]):
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
-        return self.noted(await self._streamed(self.request_body(messages, parameters)))
+        return self.note_outcome(await self._streamed(self.request_body(messages, parameters)))
 
     def request_body(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a request in the API's own terms.
@@ -224,7 +224,7 @@ class AnthropicBatches(ServiceBatches):
         async def create(client: anthropic.AsyncAnthropic) -> str:
             return (await client.messages.batches.create(requests=decoded)).id
 
-        return self.brought(
+        return self.result_or_raise(
             await self._client.call(create), "change what it names, or leave `batch` out; nothing was submitted"
         )
 
@@ -244,12 +244,14 @@ class AnthropicBatches(ServiceBatches):
                     return FoundBatch(id=batch.id, certain=True)
             return None if running is None else FoundBatch(id=running, certain=False)
 
-        return self.brought(await self._client.call(look), "leave `batch` out if the service has no batches")
+        return self.result_or_raise(
+            await self._client.call(look), "leave `batch` out if the service has no batches"
+        )
 
     async def state(self, id_: str) -> BatchState:
         """Ask how far a batch is; what is answered is counted only when all of it has ended."""
         asked = self._client.call(lambda client: client.messages.batches.retrieve(id_))
-        batch = self.brought(await asked, self.unknown(id_))
+        batch = self.result_or_raise(await asked, self.unknown(id_))
         counts = batch.request_counts
         status: Literal["running", "ended", "expired", "cancelled"] = "running"
         if batch.processing_status == "ended":
@@ -261,7 +263,7 @@ class AnthropicBatches(ServiceBatches):
         """Read the results, which are downloaded whole before the first is read."""
         with tempfile.TemporaryFile() as file:
             advice = "its results are kept for 29 days; where they are gone, remove its lines from batches.jsonl"
-            self.brought(await self._client.call(partial(_download, id_, file)), advice)
+            self.result_or_raise(await self._client.call(partial(_download, id_, file)), advice)
             file.seek(0)
             for outcome in _read(file):
                 yield outcome

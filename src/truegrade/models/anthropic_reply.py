@@ -147,7 +147,7 @@ def status_error(error: anthropic.APIStatusError) -> RequestFailure:
     """Classify an error that has a status, or came in a stream, where the status is 200."""
     if error.status_code == 200:
         return told_failure(error.body)
-    return _judged(response_failure(error.response))
+    return _classify(response_failure(error.response))
 
 
 def told_failure(document: Any) -> RequestFailure:
@@ -157,10 +157,10 @@ def told_failure(document: Any) -> RequestFailure:
         document: ``{"type": "error", "error": {"type", "message"}}``, decoded.
     """
     status = STATUS_OF_TYPE.get(string_field(error_object(document), "type") or "", 500)
-    return _judged(status_failure(status, document, {}))
+    return _classify(status_failure(status, document, {}))
 
 
-def _judged(failure: RequestFailure) -> RequestFailure:
+def _classify(failure: RequestFailure) -> RequestFailure:
     if failure.status != 400:
         return failure
     for pattern, advice in _HOPELESS:

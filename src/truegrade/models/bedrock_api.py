@@ -375,7 +375,7 @@ class BedrockClient(VendorClient):
             outcome = RequestFailure(kind="passing", error=one_line(f"malformed body: {error}"), status=200)
         else:
             outcome = read_converse(response)
-        return self.noted(outcome)
+        return self.note_outcome(outcome)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -325,7 +325,7 @@ class GoogleClient(VendorClient):
         else:
             raw = response.sdk_http_response
             outcome = read_google_body((raw.body if raw else None) or "")
-        return self.noted(outcome)
+        return self.note_outcome(outcome)
 
     async def close(self) -> None:
         """Close the connections."""

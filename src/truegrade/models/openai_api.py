@@ -303,7 +303,7 @@ class OpenAIBatches(ServiceBatches):
             )
             return batch.id
 
-        return await self._told(create, "change what it names, or leave `batch` out; nothing was submitted")
+        return await self._ask(create, "change what it names, or leave `batch` out; nothing was submitted")
 
     async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
         """Look through the batches of the last time for the token."""
@@ -316,7 +316,7 @@ class OpenAIBatches(ServiceBatches):
                     return FoundBatch(id=batch.id, certain=True)
             return None
 
-        return await self._told(look, "leave `batch` out if the service has no batches")
+        return await self._ask(look, "leave `batch` out if the service has no batches")
 
     async def state(self, id_: str) -> BatchState:
         """Ask how far a batch is."""
@@ -339,18 +339,18 @@ class OpenAIBatches(ServiceBatches):
                 continue
             with tempfile.TemporaryFile() as file:
                 advice = "its files may have been deleted or have expired: remove its lines from batches.jsonl"
-                self.brought(await self._client.call(partial(_download, file_id, file)), advice)
+                self.result_or_raise(await self._client.call(partial(_download, file_id, file)), advice)
                 file.seek(0)
                 for outcome in _read(file):
                     yield outcome
 
     async def _batch(self, id_: str) -> Batch:
-        return await self._told(lambda client: client.batches.retrieve(id_), self.unknown(id_))
+        return await self._ask(lambda client: client.batches.retrieve(id_), self.unknown(id_))
 
-    async def _told(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]], advice: str) -> T:
-        """What a request about a batch brought; errors as of `brought`, and of a reply without its fields."""
+    async def _ask(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]], advice: str) -> T:
+        """What a request about a batch brought; raises as `result_or_raise`, and for a reply that lacks fields."""
         try:
-            return self.brought(await self._client.call(ask), advice)
+            return self.result_or_raise(await self._client.call(ask), advice)
         except (AttributeError, TypeError) as error:  # the client takes any body of a reply with status 200
             raise ModelError(
                 f"{self._model.name} at {self._model.base_url}: a reply about batches lacks its fields ({error});"

@@ -94,7 +94,7 @@ class ServicePort:
                 sent["logprobs"] = True if route == "chat" else 1
             outcome = await self._send(route, prompt, sent)
             if isinstance(outcome, Body):
-                return _seen(outcome)
+                return _seen_in_body(outcome)
             if outcome.kind == "stopping":
                 raise ModelError(self._model.explain(outcome, route))
             if outcome.kind == "refused":
@@ -186,7 +186,7 @@ def port_of(model: Model) -> Port:
     return ModelPort(model)
 
 
-def _seen(body: Body) -> Seen:
+def _seen_in_body(body: Body) -> Seen:
     first = body.choices[0]
     return Seen(
         texts=tuple((choice.reasoning or "") + choice.text for choice in body.choices),

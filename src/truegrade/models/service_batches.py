@@ -92,7 +92,7 @@ class ServiceBatches(ABC):
                 self.learnt += self._model.parameters(route).learn(outcome, sent[custom_id])
             yield custom_id, self._reply(route, outcome)
 
-    def brought(self, outcome: T | RequestFailure, advice: str) -> T:
+    def result_or_raise(self, outcome: T | RequestFailure, advice: str) -> T:
         """What a request about a batch brought.
 
         Args:

@@ -228,7 +228,7 @@ class VendorClient:
         """``provider/name``, as messages call the model."""
         return f"{self._endpoint.provider}/{self._model}"
 
-    def noted(self, outcome: T | RequestFailure) -> T | RequestFailure:
+    def note_outcome(self, outcome: T | RequestFailure) -> T | RequestFailure:
         """The outcome of a request, with keys taken out of it; and whether there was a connection is noted."""
         if isinstance(outcome, RequestFailure):
             self.reached = self.reached or not outcome.unreachable

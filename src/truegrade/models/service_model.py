@@ -118,7 +118,7 @@ class SdkClient(VendorClient, ABC, Generic[ConnectionT]):
             if failure is None:
                 raise
             outcome = failure
-        return self.noted(outcome)
+        return self.note_outcome(outcome)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -306,7 +306,7 @@ class ServiceModel:
             elif outcome.kind == "refused":
                 break
             else:
-                await self._bear(outcome, route, counted)
+                await self._wait_after(outcome, route, counted)
         return self.replies(route, empty_body, attempts)
 
     async def _attempt(
@@ -323,7 +323,7 @@ class ServiceModel:
             outcome = await self._client.send(route, prompt.messages, sent)
             latency_s = time.perf_counter() - started
             # inside the gate: whoever gets this place next must already know what the service said
-            adapted = isinstance(outcome, RequestFailure) and self._heed(outcome, route, sent)
+            adapted = isinstance(outcome, RequestFailure) and self._react(outcome, route, sent)
         accounts: dict[str, Any] = {
             "latency_s": latency_s,
             "usage": outcome.usage,
@@ -335,7 +335,7 @@ class ServiceModel:
             attempt = Attempt(outcome="error", status=outcome.status, error=outcome.error, **accounts)
         return attempt, outcome, adapted
 
-    def _heed(self, failure: RequestFailure, route: Route, sent: Mapping[str, Any]) -> bool:
+    def _react(self, failure: RequestFailure, route: Route, sent: Mapping[str, Any]) -> bool:
         """Stop the run, change the parameters, or hold back every next request, as the failure demands.
 
         Returns:
@@ -355,7 +355,7 @@ class ServiceModel:
             self._gate.pause(wait_s)
         return False
 
-    async def _bear(self, failure: RequestFailure, route: Route, counted: int) -> None:
+    async def _wait_after(self, failure: RequestFailure, route: Route, counted: int) -> None:
         """Wait after a passing failure: as long as the service asks, else an exponential back-off.
 
         The jitter comes from one stream a model: no two samples wait in step, and a run can be repeated.

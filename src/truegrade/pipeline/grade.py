@@ -15,7 +15,7 @@ from typing import Protocol
 import msgspec
 
 from truegrade.errors import BadRecord, SandboxError, UnknownName, UserError
-from truegrade.grading.judgement import MISSING_PACKAGE
+from truegrade.grading.marks import MISSING_PACKAGE
 from truegrade.pipeline.loading import scored
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.verdicts import answer_of, limits_for, package_versions, verdict_on

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from truegrade.extraction.literals import parse_literal
-from truegrade.grading.judgement import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
+from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
 from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning

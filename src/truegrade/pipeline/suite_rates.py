@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from truegrade.grading.judgement import SECURE, TEST_CLASSES, methods_of
+from truegrade.grading.marks import SECURE, TEST_CLASSES, methods_of
 from truegrade.pipeline.verdict_table import VerdictTable, counted
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, SuiteTask

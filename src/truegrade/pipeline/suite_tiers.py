@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.errors import first_few
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import READS_TESTS, chance_of
+from truegrade.grading.marks import READS_TESTS, chance_of
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdict_table import SHOWN_ERRORS, VerdictTable, counted, graded
 from truegrade.profiles import Profile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from truegrade.grading.judgement import packages_missed
+from truegrade.grading.marks import packages_missed
 from truegrade.records import Reason, SampleKey
 from truegrade.store.facts import VerdictFacts
 

@@ -13,7 +13,8 @@ from msgspec import structs
 
 from truegrade.errors import TruegradeError, UserError
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import REVERTED, Judgement, missing_package
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.marks import REVERTED, missing_package
 from truegrade.profiles import Profile
 from truegrade.records import TOOL_CALLS, Answer, Completion, FunctionTask, Problem, Reason, SuiteTask, Verdict
 from truegrade.sandbox import Limits

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import Judgement, methods_mark
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.marks import methods_mark
 from truegrade.grading.programs import test_classes
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.prompt_building import chat, continuation, origin

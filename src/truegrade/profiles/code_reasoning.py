@@ -13,9 +13,10 @@ import msgspec
 from truegrade.errors import UnknownName
 from truegrade.extraction.choices import Choice
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
-from truegrade.grading import judgement as marks
+from truegrade.grading import marks
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import REVERTED, Judgement, shortened
+from truegrade.grading.judgement import Judgement, shortened
+from truegrade.grading.marks import REVERTED
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.prompt_building import choice_prompts, output_prompts
 from truegrade.profiles.refusals import check_variant, covered_task

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import NOT_COLLECTED, SECURE, Judgement
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.marks import NOT_COLLECTED, SECURE
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.prompt_building import base, chat
 from truegrade.profiles.refusals import check_variant, covered_task

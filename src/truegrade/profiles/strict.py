@@ -34,7 +34,8 @@ from truegrade.grading.functions import (
     grade_by_oracle,
     grade_by_tests,
 )
-from truegrade.grading.judgement import READS_TESTS, SECURE, TEST_CLASSES, Judgement, TestCount
+from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class
 from truegrade.grading.repairs import grade_repair, suite_of

@@ -58,7 +58,7 @@ def command(program: str, tree: Tree, own: str, info_fd: int, own_users: bool) -
     for parent in _parents([*tree.libraries, *bound, *below, *DEVICES]):
         words += ["--perms", "0755", "--dir", parent]  # left to itself, bubblewrap opens them to its own user only
     for path in (*tree.libraries, *bound):
-        words += _shown(path, bound)
+        words += _link_arguments(path, bound)
     for path in tree.hidden:
         words += ["--perms", "0755", "--tmpfs", path]
     for path, inside_it in zip([*tree.packages, own], below, strict=True):
@@ -73,7 +73,7 @@ def command(program: str, tree: Tree, own: str, info_fd: int, own_users: bool) -
     return [*words, "--remount-ro", "/", "--chdir", "/"]
 
 
-def _shown(path: str, bound: Sequence[str]) -> list[str]:
+def _link_arguments(path: str, bound: Sequence[str]) -> list[str]:
     """A link as it is, if what it leads to is there as well: an interpreter looks round from where links end."""
     if Path(path).is_symlink():
         target = os.readlink(path)  # noqa: PTH115
@@ -114,7 +114,7 @@ def spare_uid(reached: Sequence[str]) -> int | None:
     # The first process of every container has the number 1, while users are the machine's.
     harness = os.getpid() + Path("/proc/self/ns/pid").stat().st_ino * _STRIDE
     uid = FIRST_UID + harness % HARNESSES * OF_HARNESS + next(_numbers) % OF_HARNESS
-    return uid if _known(uid, "uid_map") and _known(uid, "gid_map") else None
+    return uid if _has_number(uid, "uid_map") and _has_number(uid, "gid_map") else None
 
 
 def _capable() -> bool:
@@ -124,7 +124,7 @@ def _capable() -> bool:
     return all(effective >> number & 1 for number in CAPABILITIES)
 
 
-def _known(number: int, which: str) -> bool:
+def _has_number(number: int, which: str) -> bool:
     """Whether the user namespace of this process has such a number."""
     ranges = (map(int, line.split()) for line in Path("/proc/self", which).read_text().splitlines())
     return any(first <= number < first + count for first, _, count in ranges)

@@ -15,9 +15,8 @@ from functools import cache
 from typing import Any
 
 from truegrade.errors import SandboxError
-from truegrade.sandbox import bubblewrap as cgroups
-from truegrade.sandbox import confine as landlock
-from truegrade.sandbox import modes
+from truegrade.sandbox import confine, modes
+from truegrade.sandbox.bubblewrap import VARIABLE as GROUP_VARIABLE
 from truegrade.sandbox.limits import LIMITS_ONLY, NAMESPACES, Limits, Protection
 from truegrade.sandbox.outcome import CallResult, Stop
 from truegrade.sandbox.seccomp import MACHINES
@@ -147,7 +146,7 @@ def _missing(level: int, bubblewrap: str | None) -> str | None:
         return f"there is no filter of system calls for {machine}"
     if sys.maxsize < 1 << 32:
         return "the interpreter is a 32-bit program"
-    if landlock.version() == 0:
+    if confine.version() == 0:
         return "the kernel offers no Landlock, or a container's filter of system calls forbids it"
     if level == NAMESPACES and bubblewrap is None:
         return NO_NAMESPACES if _namespaces_forbidden() else f"bubblewrap is not there; {GET_BUBBLEWRAP}"
@@ -164,5 +163,5 @@ def _namespaces_forbidden() -> bool:
 
 def _parts(level: int) -> str:
     walls = "namespaces by bubblewrap, " if level == NAMESPACES else ""
-    group = ", a control group for memory" if os.environ.get(cgroups.VARIABLE) else ""
-    return f"{walls}Landlock (version {landlock.version()}) and a filter of system calls{group}"
+    group = ", a control group for memory" if os.environ.get(GROUP_VARIABLE) else ""
+    return f"{walls}Landlock (version {confine.version()}) and a filter of system calls{group}"

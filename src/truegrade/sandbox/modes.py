@@ -23,7 +23,7 @@ from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
 from truegrade.errors import SandboxError
-from truegrade.sandbox import wire as statuses
+from truegrade.sandbox import wire
 from truegrade.sandbox.frames import TOKEN_BYTES, call_frame
 from truegrade.sandbox.judging import DEVIATED
 from truegrade.sandbox.limits import Limits
@@ -103,7 +103,7 @@ class CodeCache:
 DIGEST_BYTES = 32
 MAX_ASKED = 8
 """Calls that are sent before the first of them is answered, so that nobody waits for anybody between two."""
-PASSED = Stop(statuses.PASSED, "")
+PASSED = Stop(wire.PASSED, "")
 TESTS_ENDED = "the tests' process ended without a verdict"
 OnResult = Callable[[int, CallResult], bool]
 
@@ -132,7 +132,7 @@ def make_calls(
     try:
         _, _, missing = _expect(run, "ready", token, 3)
         if missing:
-            return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
+            return Stop(wire.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
         for index in range(len(calls)):
             if not _handed_over(run, on_result, index, _result(run, asked.popleft())):
                 break
@@ -150,9 +150,9 @@ def _handed_over(run: Supervisor, on_result: OnResult, index: int, result: CallR
     try:
         return on_result(index, result)
     except WireError as error:
-        raise Stop(statuses.TAMPERING, f"the program answered with bytes that are no value: {error}") from error
+        raise Stop(wire.TAMPERING, f"the program answered with bytes that are no value: {error}") from error
     except ValueTooLarge as error:
-        raise Stop(statuses.OUTPUT_LIMIT, f"the program returned {error}") from error
+        raise Stop(wire.OUTPUT_LIMIT, f"the program returned {error}") from error
     finally:
         run.excuse(time.monotonic() - began)
 
@@ -223,7 +223,7 @@ def _verdict_of_judge(run: Supervisor) -> Stop:
         assert run.judge is not None
         if not run.judge.process.ends_soon():
             return run.death()
-        return _blame(run, Stop(statuses.RUNTIME_ERROR, TESTS_ENDED))
+        return _blame(run, Stop(wire.RUNTIME_ERROR, TESTS_ENDED))
     except Stop as stop:
         return _blame(run, stop)
 
@@ -231,11 +231,11 @@ def _verdict_of_judge(run: Supervisor) -> Stop:
 def _blame(run: Supervisor, stop: Stop) -> Stop:
     """An end without a verdict is the program's once the tests have called it: a value can exhaust them."""
     if (run.judge is not None and run.judge.programs_turn) or stop.status in {
-        statuses.TAMPERING,
-        statuses.OUTPUT_LIMIT,
+        wire.TAMPERING,
+        wire.OUTPUT_LIMIT,
     }:
         return stop
-    return Stop(statuses.GRADER_ERROR, f"the tests did not get as far as a call: {stop.detail}")
+    return Stop(wire.GRADER_ERROR, f"the tests did not get as far as a call: {stop.detail}")
 
 
 def run_inside(
@@ -251,7 +251,7 @@ def run_inside(
     except Gone:
         # Nothing of the source has run yet.
         end = run.death()
-        return Stop(statuses.GRADER_ERROR, f"the guard or a preloaded module failed ({end.detail})")
+        return Stop(wire.GRADER_ERROR, f"the guard or a preloaded module failed ({end.detail})")
     try:
         _expect(run, "end", token, 2)
     except Gone:
@@ -275,7 +275,7 @@ def run_script(run: Supervisor, source: str, stdin: str, cache: CodeCache) -> St
             if asked and message[:2] == ("code", token):
                 cache.keep(key, message[2])
                 message = run.receive()
-            said = Stop(*statuses.of_program(message[2:]))
+            said = Stop(*wire.of_program(message[2:]))
         run.wait_for_end()
     end = run.death()
     code = run.program.code if run.program is not None else None
@@ -302,7 +302,7 @@ def _input(text: str) -> IO[bytes]:
 
 
 def _forged() -> Stop:
-    return Stop(statuses.TAMPERING, "the program sent an answer that was not asked for")
+    return Stop(wire.TAMPERING, "the program sent an answer that was not asked for")
 
 
 def _job(limits: Limits, mode: str, source: str, token: bytes, *details: object) -> Job:
@@ -331,7 +331,7 @@ def _expect(run: Supervisor, kind: str, token: bytes, length: int) -> Message:
     if message[1:2] != (token,):
         raise _forged()
     if message[0] == "failed":
-        raise Stop(*statuses.of_program(message[2:]))
+        raise Stop(*wire.of_program(message[2:]))
     if message[0] != kind or len(message) != length:
         raise _forged()
     return message
@@ -354,6 +354,6 @@ def _result(run: Supervisor, token: bytes) -> CallResult:
         case ("raised", _, str(), str(), tuple(), str(text)):
             return CallResult(error=one_line(text))
         case ("failed", _, *claim):
-            raise Stop(*statuses.of_program(tuple(claim)))
+            raise Stop(*wire.of_program(tuple(claim)))
         case _:
             raise _forged()

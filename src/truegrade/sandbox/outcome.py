@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from truegrade.sandbox import wire as statuses
+from truegrade.sandbox import wire
 from truegrade.sandbox.decode import UNBOUNDED, read
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.wire import Digest
@@ -140,14 +140,14 @@ def death(code: int, last_words: str) -> Stop:
         last_words: the last line it wrote to stderr.
     """
     if code >= 0:
-        return Stop(statuses.RUNTIME_ERROR, f"the program ended the process (exit code {code})")
+        return Stop(wire.RUNTIME_ERROR, f"the program ended the process (exit code {code})")
     try:
         name = signal.Signals(-code).name
     except ValueError:  # a real-time signal
         name = f"signal {-code}"
     if name == "SIGXCPU":
-        return Stop(statuses.TIME_LIMIT, "CPU seconds")
-    return Stop(statuses.KILLED, f"killed by {name}" + (f": {last_words}" if last_words else ""))
+        return Stop(wire.TIME_LIMIT, "CPU seconds")
+    return Stop(wire.KILLED, f"killed by {name}" + (f": {last_words}" if last_words else ""))
 
 
 def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float, waited_s: float = 0.0) -> Outcome:
@@ -159,21 +159,20 @@ def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float, waited_s: 
     used = {"CPU": (cpu_s, limits.cpu_s), "wall": (wall_s - waited_s, limits.wall_backstop_s)}
     close = any(abs(spent - limit) <= BAND * limit for spent, limit in used.values())
     over = [clock for clock, (spent, limit) in used.items() if spent > limit]
-    if stop.status == statuses.GRADER_ERROR:
+    if stop.status == wire.GRADER_ERROR:
         over = [clock for clock in over if clock == "CPU"]  # wall time is the tests' time as well
     status, detail = stop.status, stop.detail
     if over:
-        status = statuses.TIME_LIMIT
+        status = wire.TIME_LIMIT
         detail = "over " + " and ".join(f"{used[clock][1]:g} {clock} seconds" for clock in over)
     return Outcome(
         status=status,
         detail=one_line(detail),
         cpu_s=cpu_s,
         wall_s=wall_s,
-        time_sensitive=status == statuses.TIME_LIMIT
-        or any(spent >= NEAR * limit for spent, limit in used.values()),
+        time_sensitive=status == wire.TIME_LIMIT or any(spent >= NEAR * limit for spent, limit in used.values()),
         # One that the supervisor ended was past the band of a clock, and may never end.
-        close=close and stop.status != statuses.TIME_LIMIT,
+        close=close and stop.status != wire.TIME_LIMIT,
     )
 
 

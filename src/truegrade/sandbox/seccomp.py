@@ -107,7 +107,7 @@ def local(arch: int) -> dict[str, int]:
     return _table(_LOCAL, arch)
 
 
-def apart(arch: int) -> dict[str, int]:
+def namespace_calls(arch: int) -> dict[str, int]:
     """Numbers of the calls that make namespaces and what is mounted in them."""
     return _table(_APART, arch)
 
@@ -229,7 +229,7 @@ def jail_filter(
         code += on(call, [(RETURN, 0, 0, UNSUPPORTED)])
     if sockets:
         code += _local_sockets(local(arch))
-    for call in apart(arch).values() if namespaces else ():
+    for call in namespace_calls(arch).values() if namespaces else ():
         code += on(call, [RETURN_ALLOW])
     return [*code, (IF_AT_LEAST, 0, 1, FIRST_RECENT), (RETURN, 0, 0, UNKNOWN), RETURN_REFUSE]
 
@@ -237,7 +237,7 @@ def jail_filter(
 def leaving_filter(arch: int) -> list[Instruction]:
     """What only a zygote may do; refused as `jail_filter` refuses it elsewhere."""
     code: list[Instruction] = [(LOAD, 0, 0, NUMBER)]
-    for call in apart(arch).values():
+    for call in namespace_calls(arch).values():
         code += on(call, [(RETURN, 0, 0, UNKNOWN) if call >= FIRST_RECENT else RETURN_REFUSE])
     return [*code, RETURN_ALLOW]
 

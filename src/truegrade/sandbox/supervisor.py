@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from truegrade.errors import SandboxError
-from truegrade.sandbox import wire as statuses
+from truegrade.sandbox import wire
 from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, give_stdin, job_frame, pack
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, LOST, NEAR, Stop, death
@@ -36,7 +36,7 @@ MIN_LOOK_S = 0.01
 CORES = os.cpu_count() or 1  # asking opens a file
 CHUNK_BYTES = 1 << 16
 LAST_WORDS_BYTES = 2048
-STARVED = statuses.MEMORY_LIMIT, "all its processes and files together used too much memory"
+STARVED = wire.MEMORY_LIMIT, "all its processes and files together used too much memory"
 """How a run ends by the word of a control group, where there is one."""
 
 
@@ -234,7 +234,7 @@ class Supervisor:
         try:
             return self._inbox.pop()
         except WireError as error:
-            raise Stop(statuses.TAMPERING, f"the program wrote to the stream of its answers: {error}") from error
+            raise Stop(wire.TAMPERING, f"the program wrote to the stream of its answers: {error}") from error
 
     def wait_for_end(self) -> None:
         """Hear no more, and wait until the program's process has ended; raises as `receive` does."""
@@ -258,7 +258,7 @@ class Supervisor:
         """
         assert self.program is not None
         if not self.program.ends_soon():
-            return Stop(statuses.RUNTIME_ERROR, "the program closed the stream that carries its answers")
+            return Stop(wire.RUNTIME_ERROR, "the program closed the stream that carries its answers")
         self._drain()
         self.owed_s()
         starved = self.program.out_of_memory()
@@ -267,7 +267,7 @@ class Supervisor:
             return Stop(*STARVED)
         assert self.program.code is not None
         if self.program.lost:
-            return Stop(statuses.KILLED, LOST)
+            return Stop(wire.KILLED, LOST)
         words = self.output["stderr"][-LAST_WORDS_BYTES:].decode("utf-8", "replace").strip()
         return death(self.program.code, words.splitlines()[-1] if words else "")
 
@@ -293,16 +293,16 @@ class Supervisor:
             raise SandboxError("the sandbox was closed while a program was running")
         now = time.monotonic()
         if self.wall_s >= self._deadline_s:
-            raise Stop(statuses.TIME_LIMIT, f"over {self._deadline_s:g} wall seconds")
+            raise Stop(wire.TIME_LIMIT, f"over {self._deadline_s:g} wall seconds")
         wall_left_s = self._wall_cap_s - (self.wall_s - self.owed_s())
         if wall_left_s <= 0:
-            raise Stop(statuses.TIME_LIMIT, f"over {self.limits.wall_backstop_s:g} wall seconds")
+            raise Stop(wire.TIME_LIMIT, f"over {self.limits.wall_backstop_s:g} wall seconds")
         soonest = min(self._soonest(inf), wall_left_s, self._deadline_s - self.wall_s)
         for process, before_s, cap_s, role in self._clocks:
             pids = process.pids()
             used_s = cpu_s(pids) - before_s
             if used_s >= cap_s:
-                raise Stop(statuses.TIME_LIMIT, f"over {cap_s:g} CPU seconds in the process of the {role}")
+                raise Stop(wire.TIME_LIMIT, f"over {cap_s:g} CPU seconds in the process of the {role}")
             soonest = min(soonest, self._soonest(cap_s - used_s))
             if self.limits.processes and process is self.program:
                 self._count(process, pids)
@@ -319,9 +319,9 @@ class Supervisor:
         if program.out_of_memory():
             raise Stop(*STARVED)
         if len(pids) > 1 + self.limits.processes:
-            raise Stop(statuses.KILLED, f"more than {self.limits.processes} processes besides its own")
+            raise Stop(wire.KILLED, f"more than {self.limits.processes} processes besides its own")
         if memory_bytes(pids) > self.limits.memory_bytes:
-            raise Stop(statuses.MEMORY_LIMIT, f"over {self.limits.memory_bytes} bytes in all its processes")
+            raise Stop(wire.MEMORY_LIMIT, f"over {self.limits.memory_bytes} bytes in all its processes")
 
     def _notice_death(self, now: float) -> None:
         """A dead program's stream stays open if a descendant holds it: kill those, then stop waiting."""
@@ -374,7 +374,7 @@ class Supervisor:
             self._written += len(data)
             kept.extend(data)
             if self._written > self.limits.output_bytes:
-                raise Stop(statuses.OUTPUT_LIMIT, f"wrote more than {self.limits.output_bytes} bytes")
+                raise Stop(wire.OUTPUT_LIMIT, f"wrote more than {self.limits.output_bytes} bytes")
 
         return read
 

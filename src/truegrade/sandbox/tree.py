@@ -69,7 +69,7 @@ def loaded_with(files: Iterable[str]) -> list[str]:
 
 def _needs(path: str, known: Mapping[str, list[str]]) -> Iterator[str]:
     """Every file that the loader may look for: the cache can hold several builds of one library."""
-    for name, folders in _named(path):
+    for name, folders in _needed_libraries(path):
         if "/" in name:
             yield name
         else:
@@ -78,7 +78,7 @@ def _needs(path: str, known: Mapping[str, list[str]]) -> Iterator[str]:
             yield from known.get(name) or (f"{folder}/{name}" for folder in DEFAULT_FOLDERS)
 
 
-def _named(path: str) -> list[tuple[str, list[str]]]:
+def _needed_libraries(path: str) -> list[tuple[str, list[str]]]:
     """Names of the libraries and of the loader in an ELF file, each with the folders that the file adds."""
     try:
         with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:  # noqa: PTH123

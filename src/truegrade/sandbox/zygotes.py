@@ -21,7 +21,6 @@ from pathlib import Path
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import bubblewrap
-from truegrade.sandbox import bubblewrap as cgroups
 from truegrade.sandbox.bubblewrap import spare_uid
 from truegrade.sandbox.limits import FILTERS, LIMITS_ONLY, NAMESPACES, GraderNeeds, Limits, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
@@ -183,12 +182,14 @@ class Zygote:
         """Number of its process on this machine."""
         self.open = True
         self._level = protection.level
-        self.waiting = int(self._apart(role, kind))  # processes ahead of each program's, and none of its own
+        self.waiting = int(
+            self._has_own_namespaces(role, kind)
+        )  # processes ahead of each program's, and none of its own
         self._processes = limits.processes
         self._scratch = None if self._level == NAMESPACES else make_scratch()
         self._socket, theirs = socket.socketpair()
         self._pidfd = -1
-        self._group: cgroups.MemoryGroup | None = None
+        self._group: bubblewrap.MemoryGroup | None = None
         self._starved = False
         """Whether it ended while somebody was killed for want of memory."""
         # bubblewrap tells the number that its child has out here; inside, that child is 1.
@@ -198,7 +199,7 @@ class Zygote:
                 needs = limits.grader or GraderNeeds()
                 seen = tree(limits.packages, needs.shown)
                 # Judges are trusted; what values cost them is bounded elsewhere.
-                self._group = cgroups.make(limits) if role == "child" else None
+                self._group = bubblewrap.make(limits) if role == "child" else None
                 self._uid = self._own_uid(seen, needs.shown)
                 own = str(SCRIPT.parent)
                 folder = own if protection.bubblewrap is None else bubblewrap.place_of(own)
@@ -222,7 +223,7 @@ class Zygote:
                 if fd >= 0:
                     os.close(fd)
 
-    def _apart(self, role: str, kind: str) -> bool:
+    def _has_own_namespaces(self, role: str, kind: str) -> bool:
         """Whether each of its processes gets namespaces of its own."""
         return role == "child" and kind in APART and self._level == NAMESPACES
 
@@ -243,7 +244,7 @@ class Zygote:
         tasks = limits.processes + THREADS if limits.processes else TASK_HEADROOM
         return {
             "level": self._level,
-            "apart": self._apart(role, kind),
+            "apart": self._has_own_namespaces(role, kind),
             "piped": role == "child",
             "preload": PRELOADED[kind],
             "later": LATER.get(kind, ()),

@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from truegrade.extraction.parsing import Fault, Parser
-from truegrade.grading.judgement import packages_missed
+from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
 from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, numbered
 

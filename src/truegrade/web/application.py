@@ -23,7 +23,7 @@ from truegrade.files import json_text
 from truegrade.files.json_text import encode
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling
-from truegrade.web.http_refusals import Refusal, unprocessable
+from truegrade.web.messages import Refusal, unprocessable
 
 # ----- The application that all three are: Starlette routes and calls; refusals and failures become JSON here.
 
@@ -87,7 +87,9 @@ def application(
 
     every = {Refusal: _itself, HTTPException: nowhere, Exception: _failed, **translations}
     handlers = {kind: handler(translate) for kind, translate in every.items()}
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers={**handlers, ClientDisconnect: _left})
+    app = Starlette(
+        routes=routes, middleware=middleware, exception_handlers={**handlers, ClientDisconnect: _client_left}
+    )
     app.router.redirect_slashes = False  # /healthz/ is no path, and a redirection would repeat the client's Host
     return app
 
@@ -96,7 +98,7 @@ def _itself(_: Request, refusal: Refusal) -> Refusal:
     return refusal
 
 
-async def _left(_: Request, __: Exception) -> Response:
+async def _client_left(_: Request, __: Exception) -> Response:
     return Response(status_code=CLIENT_LEFT)
 
 

@@ -33,7 +33,7 @@ from truegrade.web.application import (
     read_body,
     route,
 )
-from truegrade.web.http_refusals import Refusal, listen
+from truegrade.web.messages import Refusal, listen
 from truegrade.web.port import IDLE_S, HttpServer
 
 B = TypeVar("B", ChatBody, TextBody)

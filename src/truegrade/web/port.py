@@ -15,7 +15,7 @@ from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from truegrade.web.application import Tell, problem_response
-from truegrade.web.http_refusals import BACKLOG, Refusal, http_address
+from truegrade.web.messages import BACKLOG, Refusal, http_address
 
 # ----------------------------------------------------------------------------------------------------------------
 # The connections of a server: who may stay, who is hung up on, and what is said to bytes that are no HTTP.

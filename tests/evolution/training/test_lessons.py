@@ -2,8 +2,8 @@
 
 import pytest
 
+from truegrade.datasets.quixbugs_files import TRAIN
 from truegrade.errors import UserError
-from truegrade.evolution.roles import TRAINING
 from truegrade.evolution.training.lessons import INSTRUCTIONS, coralx_lessons, lessons_of, reply_to
 from truegrade.profiles.strict import Strict
 from truegrade.prompts import render
@@ -12,7 +12,7 @@ from truegrade.records import Completion, Message, Prompt
 
 def test_a_lesson_is_the_very_prompt_and_a_reply_that_the_profile_reads_as_the_solution(quixbugs):
     strict = Strict()
-    problems = [quixbugs[name] for name in sorted(TRAINING)]
+    problems = [quixbugs[name] for name in sorted(TRAIN)]
     lessons = lessons_of(problems, strict)
     assert len(lessons) == 24
     for problem, lesson in zip(problems, lessons, strict=True):
@@ -51,7 +51,7 @@ def test_the_set_of_coralx_is_96_and_92_where_json_tests_are_required(quixbugs):
     assert {lesson.problem for lesson in every} - {lesson.problem for lesson in some} == {
         "quixbugs/reverse_linked_list"
     }
-    assert {lesson.problem.partition("/")[2] for lesson in every} == TRAINING
+    assert {lesson.problem.partition("/")[2] for lesson in every} == TRAIN
 
 
 def test_the_text_of_coralx_to_the_byte(quixbugs):

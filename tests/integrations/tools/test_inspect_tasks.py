@@ -88,8 +88,8 @@ def test_every_benchmark_is_a_task():
     from inspect_ai._util.registry import registry_find, registry_info
 
     from truegrade.benchmarks import BENCHMARKS
-    from truegrade.integrations import inspect_ai as tasks
+    from truegrade.integrations import inspect_ai
 
-    assert tasks.make_task
+    assert inspect_ai.make_task
     names = {registry_info(found).name for found in registry_find(lambda info: info.type == "task")}
     assert {f"truegrade/{name}" for name in BENCHMARKS} <= names

@@ -12,7 +12,7 @@ import pytest
 from truegrade.errors import UserError
 from truegrade.integrations.client import Client, ServiceError
 from truegrade.records import FunctionTask, Reason
-from truegrade.web.service.messages import InlineProblem, Submission
+from truegrade.web.messages import InlineProblem, Submission
 
 RIGHT = Submission(text="```python\ndef double(x):\n    return 2 * x\n```")
 PROBLEM = InlineProblem(

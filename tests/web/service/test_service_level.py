@@ -9,18 +9,18 @@ import sys
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from truegrade.sandbox import confine as landlock
+from truegrade.sandbox import confine
 
 WITHOUT_LANDLOCK = f"""
 import ctypes, os, sys
 from truegrade.sandbox.seccomp import LOAD, NUMBER, RETURN_ALLOW, UNKNOWN, RETURN, Filter, on
 ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which a filter needs
-Filter([(LOAD, 0, 0, NUMBER), *on({landlock.CREATE_RULESET}, [(RETURN, 0, 0, UNKNOWN)]), RETURN_ALLOW]).install()
+Filter([(LOAD, 0, 0, NUMBER), *on({confine.CREATE_RULESET}, [(RETURN, 0, 0, UNKNOWN)]), RETURN_ALLOW]).install()
 os.execv(sys.executable, [sys.executable, "-m", "truegrade", *sys.argv[1:]])
 """
 THROUGH = ("-c", WITHOUT_LANDLOCK)
 
-pytestmark = pytest.mark.skipif(landlock.version() == 0, reason="this kernel offers no Landlock to hide")
+pytestmark = pytest.mark.skipif(confine.version() == 0, reason="this kernel offers no Landlock to hide")
 
 
 def test_it_refuses_before_it_listens_and_says_what_to_install(monkeypatch):

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.web.application import decode
-from truegrade.web.http_refusals import Refusal
+from truegrade.web.messages import GradeRequest, Refusal
 from truegrade.web.service.grading_application import ROUTES
-from truegrade.web.service.messages import GradeRequest
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from http.client import HTTPConnection
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.web.http_refusals import listening_at
+from truegrade.web.messages import listening_at
 
 PROGRAM = {"code": "print(int(input()) + 1)", "language": "python", "run_timeout": 20}
 

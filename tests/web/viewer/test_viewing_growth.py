@@ -16,7 +16,7 @@ from viewing_runs import standard_runs
 
 import truegrade
 from truegrade.files.json_text import with_checksum
-from truegrade.web.viewer.following import Follower
+from truegrade.store.journal import Follower
 from truegrade.web.viewer.run_catalogue import look
 from truegrade.web.viewer.sample_table import SampleTable
 

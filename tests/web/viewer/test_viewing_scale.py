@@ -7,8 +7,7 @@ import pytest
 from report_runs import House, build_run
 from viewing_runs import whole
 
-from truegrade.web.viewer import listing, run_catalogue
-from truegrade.web.viewer import sample_table as browsing
+from truegrade.web.viewer import listing, run_catalogue, sample_table
 from truegrade.web.viewer.run_catalogue import FRESH_FOR_S, RunCatalogue, look
 from truegrade.web.viewer.sample_table import Tables
 
@@ -57,14 +56,14 @@ def test_ten_thousand_samples_are_paged_in_milliseconds(tmp_path):
     tables = Tables()
     table, first_s = cpu_s(lambda: tables.of(look(tmp_path, run)))
     assert first_s < 2.0
-    query = browsing.SampleQuery(run="run", order="failing")
-    page, _ = cpu_s(lambda: browsing.page(table, query))
+    query = sample_table.SampleQuery(run="run", order="failing")
+    page, _ = cpu_s(lambda: sample_table.page(table, query))
     assert page.total == 5 * TASKS
 
     def scroll():
         for offset in range(0, 10_000, 500):
-            asked = browsing.SampleQuery(run="run", order="failing", offset=offset)
-            assert len(browsing.page(tables.of(look(tmp_path, run)), asked).samples) == 100
+            asked = sample_table.SampleQuery(run="run", order="failing", offset=offset)
+            assert len(sample_table.page(tables.of(look(tmp_path, run)), asked).samples) == 100
 
     _, pages_s = cpu_s(scroll)
     assert pages_s / 20 < 0.05

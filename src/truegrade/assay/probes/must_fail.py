@@ -68,7 +68,7 @@ def changeable(problem: Problem) -> int:
     if isinstance(task, FunctionTask):
         return len(assertions(task.tests, _names(task)))
     if isinstance(task, CasesTask):
-        return len(_asked(task))
+        return len(_cases_that_run(task))
     return len(_stored(task)[1]) if isinstance(task, ContestTask) else 0
 
 
@@ -104,11 +104,11 @@ def _function(problem: Problem, task: FunctionTask, how: Impossible, at: int) ->
     change = change_tests(task.tests, _names(task), how, at)
     if change is None:
         return None
-    made = _renamed(problem, how, at, tests=change.tests, shown_tests=_shown(task.shown_tests, change, how))
+    made = _renamed(problem, how, at, tests=change.tests, shown_tests=_shown_tests(task.shown_tests, change, how))
     return ImpossibleProblem(made, change.assertion.removeprefix("assert "), change.now, change.expected)
 
 
-def _shown(tests: tuple[str, ...], change: TestChange, how: Impossible) -> tuple[str, ...]:
+def _shown_tests(tests: tuple[str, ...], change: TestChange, how: Impossible) -> tuple[str, ...]:
     """The tests that a prompt shows, changed alike: some graders are given these."""
     found = []
     for test in tests:
@@ -132,13 +132,13 @@ def _normal(test: str) -> str:
     return test
 
 
-def _asked(task: CasesTask) -> list[int]:
+def _cases_that_run(task: CasesTask) -> list[int]:
     """Numbers of the cases that run."""
     return [place for place in range(len(task.cases)) if place not in {*task.skipped, *task.slow}]
 
 
 def _cases(problem: Problem, task: CasesTask, how: Impossible, at: int) -> ImpossibleProblem:
-    place = _asked(task)[at]
+    place = _cases_that_run(task)[at]
     case = task.cases[place]
     changed = Case(arguments=case.arguments, expected=_far(case.expected, task))
     made = _renamed(problem, how, at, cases=_with(task.cases, place, changed, how))

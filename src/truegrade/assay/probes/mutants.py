@@ -18,7 +18,6 @@ from typing import Any
 
 from truegrade.assay.answers import written
 from truegrade.assay.records import Probe, make_probe
-from truegrade.builders.in_order import by_turns
 from truegrade.builders.mutation.mutants import (
     Mutant,
     MutationOptions,
@@ -34,6 +33,7 @@ from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.preserving import all_names, fresh
 from truegrade.extraction.definitions import method_owner
 from truegrade.extraction.parsing import quietly
+from truegrade.files.threads import by_turns
 from truegrade.records import sha256_json
 
 SECOND_ORDER = "second-order"

@@ -30,13 +30,13 @@ def rewrites(problem_id: str, reference: str, entry_point: str) -> list[Probe]:
     """
     try:
         plain = normalised(reference)
-        made = list(_made(plain, entry_point))
+        made = list(_rewritings_that_apply(plain, entry_point))
     except (NotAProgram, RecursionError):
         return []
     return [make_probe(problem_id, "right", name, code, label="right") for name, code in made]
 
 
-def _made(plain: str, entry_point: str) -> Iterator[tuple[str, str]]:
+def _rewritings_that_apply(plain: str, entry_point: str) -> Iterator[tuple[str, str]]:
     """Name and program of each rewriting that changes something."""
     for name in REWRITINGS:
         code = _preserved(name, parse(plain), entry_point)

@@ -26,7 +26,7 @@ from truegrade.files.writing import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox
-from truegrade.web.http_refusals import is_loopback
+from truegrade.web.messages import is_loopback
 
 REFERENCE_CPU_S = 60.0
 

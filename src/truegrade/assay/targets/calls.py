@@ -54,7 +54,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.grading.tests_forms import TestsForm, entry_point_of, words_of
 from truegrade.records import FunctionTask, Problem, Reason
-from truegrade.web.service.messages import GradeRequest, InlineProblem, Submission
+from truegrade.web.messages import GradeRequest, InlineProblem, Submission
 
 TEXT, RAISED, HUNG, DIED, SCORE = "grader_text:", "grader_raised:", "grader_hung:", "grader_died:", "grader_score:"
 """How `Said.detail` begins where there is no verdict: it answered in words; it raised an exception or an error of

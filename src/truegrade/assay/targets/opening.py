@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain
@@ -23,6 +22,7 @@ from truegrade.assay.targets import Target, host, programs
 from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_this_machine
 from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
 from truegrade.errors import UserError
+from truegrade.files.threads import in_order
 from truegrade.files.writing import without_keys
 from truegrade.grading.judgement import from_outcome
 from truegrade.grading.repairs import suite_of
@@ -348,8 +348,7 @@ class InsideTarget:
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.Target.grade`."""
-        with ThreadPoolExecutor(self._workers, thread_name_prefix="assay") as threads:
-            yield from threads.map(self._graded, sent)
+        yield from in_order(sent, self._graded, workers=self._workers)
 
     def _graded(self, sent: Dispatch) -> Said:
         cpu_s = ENDLESS_CPU_S if is_endless(sent.probe) else None

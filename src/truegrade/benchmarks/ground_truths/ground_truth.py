@@ -110,7 +110,7 @@ def _read(value: Any, known: _Known, depth: int) -> Read:
         return _of_record(value, known, depth)
     if isinstance(value, list):
         return _of_list(value, known)
-    raise Unreadable(f"{_shown(value)} holds no test")
+    raise Unreadable(f"{_abbreviate(value)} holds no test")
 
 
 def _of_text(text: str, known: _Known, depth: int) -> Read:
@@ -134,7 +134,7 @@ def _of_record(record: Mapping[str, Any], known: _Known, depth: int) -> Read:
     for name in WRAPPERS:
         if record.get(name) is not None:
             return _read(record[name], known, depth + 1)
-    raise Unreadable(f"no tests in its fields {', '.join(map(_shown, list(record)[:8])) or '(none)'}")
+    raise Unreadable(f"no tests in its fields {', '.join(map(_abbreviate, list(record)[:8])) or '(none)'}")
 
 
 def _of_list(items: list[Any], known: _Known) -> Read:
@@ -146,7 +146,9 @@ def _of_list(items: list[Any], known: _Known) -> Read:
             return "asserts", asserts_task(items, known.entry_point, known.setup)
         items = [plain(item) for item in parsed]
     if not all(isinstance(item, Mapping) and "input" in item and "output" in item for item in items):
-        raise Unreadable(f"its first entry is {_shown(items[0])}, no assert and no object with input and output")
+        raise Unreadable(
+            f"its first entry is {_abbreviate(items[0])}, no assert and no object with input and output"
+        )
     name = next((found for item in items if (found := _name_in(item))), known.entry_point)
     kinds = {_kind(item) for item in items} - {None}
     if len(kinds) > 1:
@@ -211,7 +213,7 @@ def _column(value: Any, name: str) -> list[Any]:
         parsed = from_text(value)
         value = parsed if isinstance(parsed, list) else [value]
     if not isinstance(value, list):
-        raise Unreadable(f"its {name} are {_shown(value)}, no list")
+        raise Unreadable(f"its {name} are {_abbreviate(value)}, no list")
     if not value:
         raise Unreadable(f"its {name} are empty: it holds no test")
     return [item if isinstance(item, str) else plain(item) for item in value]
@@ -278,7 +280,7 @@ def _stdin(value: Any) -> str:
     """Standard input: a text, lines, or nothing."""
     text = "" if value is None else _lines(value, "input")
     if _keywords(text):
-        raise Unreadable(f"the input {_shown(text)} names the arguments of a call; give its tests as source")
+        raise Unreadable(f"the input {_abbreviate(text)} names the arguments of a call; give its tests as source")
     return text
 
 
@@ -304,7 +306,7 @@ def _lines(value: Any, name: str) -> str:
         return "\n".join(value)
     if isinstance(value, str | int | float):
         return str(value)
-    raise Unreadable(f"an {name} is {_shown(value)}, no text")
+    raise Unreadable(f"an {name} is {_abbreviate(value)}, no text")
 
 
 def _arguments(value: Any) -> str:
@@ -314,12 +316,12 @@ def _arguments(value: Any) -> str:
             raise Unreadable("a call has no arguments, which lines of JSON cannot say")
         return "\n".join(map(_json, value))
     if not isinstance(value, str):
-        raise Unreadable(f"the arguments of a call are {_shown(value)}, no list")
+        raise Unreadable(f"the arguments of a call are {_abbreviate(value)}, no list")
     try:
         for line in value.strip("\n").split("\n"):
             decoded(line)
     except (ValueError, RecursionError, ArithmeticError):
-        raise Unreadable(f"the arguments {_shown(value)} are not JSON, one a line") from None
+        raise Unreadable(f"the arguments {_abbreviate(value)} are not JSON, one a line") from None
     return value
 
 
@@ -344,6 +346,6 @@ def _json(value: Any) -> str:
         raise Unreadable(f"a value is none of JSON: {error}") from None
 
 
-def _shown(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 import msgspec
 
+from truegrade.benchmarks.base import unbound_names
 from truegrade.benchmarks.ground_truths.pytest_modules import Unreadable, as_script, is_pytest
-from truegrade.benchmarks.pinned import unbound_names
 from truegrade.errors import UserError
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.programs import statements
@@ -256,7 +256,7 @@ def _task(body: Sequence[ast.stmt], entry_point: str | None, *, offered: bool) -
 
 def _names(body: Sequence[ast.stmt], tests: str, entry_point: str | None, lent: frozenset[str]) -> _Names:
     free = _unbound(tests) - lent - {"__name__", "__file__"}
-    called = _called(body)
+    called = _count_calls(body)
     entry = entry_point if entry_point in free else _most_called(called, free - _BUILTIN - set(_LENT))
     entry = entry or _most_called(called, free & (_BUILTIN | set(_LENT)), every=True)
     if entry is None:
@@ -289,7 +289,7 @@ def _unbound(source: str) -> set[str]:
         raise Unreadable(str(error)) from None
 
 
-def _called(body: Sequence[ast.stmt]) -> Counter[str]:
+def _count_calls(body: Sequence[ast.stmt]) -> Counter[str]:
     """How many statements call each name; in the order of the first call."""
     found: Counter[str] = Counter()
     for node in body:

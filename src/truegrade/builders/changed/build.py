@@ -50,8 +50,6 @@ MAX_CHARS = 20_000
 """Longest value of a test."""
 _MAJORITY = 0.5
 
-__all__ = ["ChangedProblem", "NotChanged", "change_problems"]
-
 
 class Jails(msgspec.Struct, frozen=True):
     """Where programs run; the second has another hash seed."""

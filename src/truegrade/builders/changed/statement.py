@@ -60,7 +60,9 @@ def calls_of_tests(tests: str, function: str) -> list[TestCall]:
     found: dict[str, TestCall] = {}
     for node in _assertions(tests):
         calls = [
-            one for one in ast.walk(node) if isinstance(one, ast.Call) and _named(one) in {function, CANDIDATE}
+            one
+            for one in ast.walk(node)
+            if isinstance(one, ast.Call) and _function_name(one) in {function, CANDIDATE}
         ]
         if len(calls) == 1 and (case := case_of(calls[0])) is not None:
             one = TestCall(case, _wrapper(node, calls[0]))
@@ -113,7 +115,7 @@ def _assertions(tests: str) -> Iterator[ast.Assert]:
         yield from (one for one in inside if isinstance(one, ast.Assert))
 
 
-def _named(call: ast.Call) -> str:
+def _function_name(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ast.unparse(call.func)
 
 

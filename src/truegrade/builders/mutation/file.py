@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.builders.in_order import in_order
 from truegrade.builders.leetcode import imports_of
 from truegrade.builders.mutation.mutants import (
     Mutant,
@@ -45,8 +44,9 @@ from truegrade.datasets.rows import parse_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import unix_newlines
+from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
-from truegrade.grading.predictions import compare
+from truegrade.grading.literals import compare
 from truegrade.records import sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
@@ -274,7 +274,7 @@ class _Work:
         facts: dict[str, Any] = {"mutants": dict(sorted(self.found.items()))}
         if self.imports:
             facts["imports"] = self.imports.splitlines()
-        return _told(row, self.options, facts)
+        return _metadata_of(row, self.options, facts)
 
     def _why_none(self) -> str:
         if not self.found:
@@ -295,11 +295,11 @@ def _without_mutant(
         mutated_output=None,
         mutation_info=None,
         has_mutation=False,
-        metadata=_told(row, options, facts),
+        metadata=_metadata_of(row, options, facts),
     )
 
 
-def _told(row: ExecutionRow, options: MutationOptions, facts: dict[str, Any]) -> dict[str, Any]:
+def _metadata_of(row: ExecutionRow, options: MutationOptions, facts: dict[str, Any]) -> dict[str, Any]:
     """The row's metadata with how its mutant was sought and what was found."""
     asked = {name: getattr(options, name) for name in ("select", "differ", "raw", "seed")}
     return {**(row.metadata or {}), "mutation": {**asked, **facts}}
@@ -415,7 +415,7 @@ def mutate_file(
     part = _part(out, content, options)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        made = _made(part, rows, options, executor, workers, watch or _Unwatched(), notice)
+        made = _finish_rows(part, rows, options, executor, workers, watch or _Unwatched(), notice)
         written = write_rows(out, made)
         part.unlink()
     except OSError as error:
@@ -430,7 +430,7 @@ def _part(out: Path, content: bytes, options: MutationOptions) -> Path:
     return out.with_name(f"{out.name}.{key[:_KEY_CHARS]}.part")
 
 
-def _made(
+def _finish_rows(
     part: Path,
     rows: tuple[ExecutionRow, ...],
     options: MutationOptions,

@@ -65,10 +65,10 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         known = [*OPERATORS, *WIDER_OPERATORS, PUBLISHED]
-        _known("operator", self.operators, known)
-        _known("rewriting", self.preserve, REWRITINGS)
-        _known("selection", [self.select], ["coverage", "first", "all"])
-        _known("rule of difference", [self.differ], ["any", "all"])
+        _check_names("operator", self.operators, known)
+        _check_names("rewriting", self.preserve, REWRITINGS)
+        _check_names("selection", [self.select], ["coverage", "first", "all"])
+        _check_names("rule of difference", [self.differ], ["any", "all"])
         if not self.operators:
             raise UserError(f"no mutation operator is named; choose from {', '.join(known)}")
         if PUBLISHED in self.operators and len(self.operators) > 1:
@@ -77,7 +77,7 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise UserError("cpu_s, max_steps and max_chars must be positive")
 
 
-def _known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _check_names(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
     for name in names:
         if name not in (listed := tuple(known)):
             raise UnknownName(kind, name, listed)

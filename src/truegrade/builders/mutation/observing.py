@@ -186,15 +186,15 @@ _EXPRESSION = 4
 def similarity(original: Observation, mutant: Observation, change: Mutant) -> tuple[float, float]:
     """Jaccard similarities of visited places and of arcs, over all cases together; 1 means the same way."""
     begin, end = change.span[:2], change.span[2:]
-    places, arcs = _told(original, _projection(begin, end, end))
-    other_places, other_arcs = _told(mutant, _projection(begin, end, change.new_end))
+    places, arcs = _project_observation(original, _projection(begin, end, end))
+    other_places, other_arcs = _project_observation(mutant, _projection(begin, end, change.new_end))
     return _jaccard(places, other_places), _jaccard(arcs, other_arcs)
 
 
 _Told = tuple[frozenset[Hashable], frozenset[Hashable]]
 
 
-def _told(seen: Observation, project: Callable[[Place], Place]) -> _Told:
+def _project_observation(seen: Observation, project: Callable[[Place], Place]) -> _Told:
     """Places and arcs in the original's coordinates, each with its case."""
     places: set[Hashable] = set()
     arcs: set[Hashable] = set()

@@ -147,10 +147,10 @@ def _verify(folder: Path, entry: CacheEntry) -> None:
 def _files(folder: Path) -> dict[str, KeptFile]:
     """Every file but the manifest, by its path in the folder."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / ENTRY)
-    return {str(path.relative_to(folder)): _kept(path) for path in paths}
+    return {str(path.relative_to(folder)): _hash_file(path) for path in paths}
 
 
-def _kept(path: Path) -> KeptFile:
+def _hash_file(path: Path) -> KeptFile:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return KeptFile(digest, path.stat().st_size)

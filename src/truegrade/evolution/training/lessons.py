@@ -13,9 +13,10 @@ from typing import Literal, Protocol
 import msgspec
 
 from truegrade.datasets.learned import LearnedFrom, learned_from_texts
+from truegrade.datasets.quixbugs_files import TRAIN
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.problems import repair_of
-from truegrade.evolution.roles import TRAINING, WITHOUT_JSON
+from truegrade.evolution.roles import WITHOUT_JSON
 from truegrade.profiles.base import Profile
 from truegrade.records import Message, Problem, Prompt
 
@@ -175,7 +176,7 @@ def coralx_lessons(problems: Iterable[Problem], *, json_only: bool = False) -> t
     Raises:
         UserError: a problem is no repair.
     """
-    wanted = TRAINING - WITHOUT_JSON if json_only else TRAINING
+    wanted = TRAIN - WITHOUT_JSON if json_only else TRAIN
     repairs = [repair_of(problem) for problem in problems]
     return tuple(
         Lesson(

@@ -19,7 +19,8 @@ from truegrade.grading.contests.screen import plain, supplied
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import NEAR, TAMPERING, Judgement, shortened
+from truegrade.grading.judgement import Judgement, shortened
+from truegrade.grading.marks import NEAR, TAMPERING
 from truegrade.records import Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 
@@ -252,12 +253,12 @@ def _run(
         case (list(results), dict(metadata), list(observed), dict(facts)) if _credible(observed, facts):
             if facts["total_s"] > limit_s:
                 return msgspec.structs.replace(died, late=True), outcome
-            return _settled(harness, results, metadata, observed, facts), outcome
+            return _published_outcome(harness, results, metadata, observed, facts), outcome
         case _:  # the program has put something of its own in the grader's place
             return died, outcome
 
 
-def _settled(
+def _published_outcome(
     harness: Harness, raw: list[Any], metadata: dict[str, Any], observed: list[str | None], facts: dict[str, Any]
 ) -> Published:
     """What the grader's parent process makes of its child's results.

@@ -111,7 +111,7 @@ def _returned(
 ) -> Any:
     """Call a function on one test, and compare what it returns."""
     given = _keyed([json.loads(line) for line in inputs.split("\n")])
-    expected = None if watched else _wanted(json.loads(wanted))
+    expected = None if watched else _expected_value(json.loads(wanted))
     alarm.set(rules["timeout_s"])
     faulthandler.enable()
     try:
@@ -136,7 +136,7 @@ def _keyed(values: list[Any]) -> list[Any]:
     return values
 
 
-def _wanted(value: Any) -> Any:
+def _expected_value(value: Any) -> Any:
     """The expected value; a dictionary keyed by numbers in a list."""
     if isinstance(value, dict):
         with suppress(Exception):

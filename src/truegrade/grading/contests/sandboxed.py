@@ -17,7 +17,8 @@ from truegrade.grading.contests.screen import plain_without
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import TAMPERING, Judgement, from_outcome, shortened
+from truegrade.grading.judgement import Judgement, from_outcome, shortened
+from truegrade.grading.marks import TAMPERING
 from truegrade.records import Reason
 from truegrade.sandbox.outcome import Outcome
 

@@ -47,7 +47,7 @@ def grade_separately(code: str, tests: Tests, executor: Executor) -> Judgement:
     if not count:
         return Judgement(reason=Reason.GRADER_ERROR, detail="the problem has no tests")
     try:
-        wanted = _wanted(tests)
+        wanted = _accepted_values(tests)
     except ValueError as error:
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
     # Limits are of one test; what is reported is the sum over those that were run.
@@ -78,7 +78,7 @@ def count_passed(code: str, tests: Tests, executor: Executor) -> TestCount | Non
         None where there are no tests, or one is not JSON.
     """
     try:
-        wanted = _wanted(tests)
+        wanted = _accepted_values(tests)
     except ValueError:
         return None
     passed = 0
@@ -200,7 +200,7 @@ def _other(got: Any, *wanted: object) -> str | None:
 
 
 @lru_cache(maxsize=4)
-def _wanted(tests: Tests) -> tuple[tuple[Any, ...], ...]:
+def _accepted_values(tests: Tests) -> tuple[tuple[Any, ...], ...]:
     """Values that a function may return for each test, read once for all samples of a problem; none for programs.
 
     Raises:

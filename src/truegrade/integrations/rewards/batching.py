@@ -22,10 +22,10 @@ import msgspec
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.json_text import encode
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.integrations.client import ServiceError, told
+from truegrade.integrations.client import ServiceError, refusal_text
 from truegrade.integrations.rewards.records import AnswerGiven, SentProblem
 from truegrade.records import Reason
-from truegrade.web.service.messages import RewardResponse
+from truegrade.web.messages import RewardResponse
 
 if TYPE_CHECKING:
     import httpx2
@@ -210,7 +210,7 @@ class RewardAsker:
                 return self._answer(left, reply.content)
             if reply is not None and _refused(reply.status_code):
                 return await self._refused(left, reply)
-            failure = told(reply) if reply is not None else failure
+            failure = refusal_text(reply) if reply is not None else failure
             busy = reply is not None and reply.status_code == HTTPStatus.TOO_MANY_REQUESTS
             self._sure = busy
             # A pool of this node that stops says when to ask it again, but then another has taken its place.
@@ -258,7 +258,7 @@ class RewardAsker:
     async def _refused(self, batch: list[RewardQuestion], reply: httpx2.Response) -> None:
         """Refused together, questions are asked apart: all but the one at fault get their answers."""
         if len(batch) == 1:
-            return _fail(batch, UserError(f"the service refuses this reply: {told(reply)}"))
+            return _fail(batch, UserError(f"the service refuses this reply: {refusal_text(reply)}"))
         middle = len(batch) // 2
         await self._ask(batch[:middle])
         return await self._ask(batch[middle:])

@@ -20,7 +20,7 @@ from typing import Any, Self
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.grading.judgement import TAMPERING
+from truegrade.grading.marks import TAMPERING
 from truegrade.integrations.client import ServiceError
 from truegrade.integrations.rewards.batching import AskedUnder, RewardAsker, RewardQuestion
 from truegrade.integrations.rewards.node_pool import PlaceName, attach, detach

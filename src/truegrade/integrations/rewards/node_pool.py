@@ -144,7 +144,7 @@ class _Owned:
 
 
 def _serving(path: Path, workers: int | None) -> tuple[Service, GradingServer]:
-    from truegrade.web.http_refusals import BACKLOG
+    from truegrade.web.messages import BACKLOG
     from truegrade.web.service.grading_application import GradingServer, require_metrics
     from truegrade.web.service.grading_service import Service, ServiceSettings
 

@@ -15,7 +15,7 @@ from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.json_text import encode
 from truegrade.records import Form, Reason
-from truegrade.web.service.messages import InlineProblem
+from truegrade.web.messages import InlineProblem
 
 OnError = Literal["retry", "raise"] | float
 """Where the grader fails: ask again until `retry_s` is over and then say None; raise at once; or this number."""

@@ -15,7 +15,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.files.json_text import encode
-from truegrade.grading.attempts import SHARE, HackLog, HackRecord, drawn, program_shape
+from truegrade.grading.attempts import SHARE, HackLog, HackRecord, is_drawn, program_shape
 from truegrade.integrations.rewards.records import AnswerGiven, PolicyReply, Reward, ShadowAsker
 from truegrade.records import Reason
 
@@ -192,7 +192,7 @@ class Telemetry:
             step.channels[UNNAMED] += 1
 
     def _wanted(self, reply: PolicyReply, reward: Reward) -> bool:
-        return reward.tampering or (_earned_nothing(reward) and drawn(reply.text, self._share))
+        return reward.tampering or (_earned_nothing(reward) and is_drawn(reply.text, self._share))
 
     def _look(self, step: StepFigures, seen: Sequence[tuple[PolicyReply, Reward]], ask: ShadowAsker) -> None:
         replies = [reply for reply, _ in seen]
@@ -214,7 +214,7 @@ class Telemetry:
     ) -> None:
         """What was found of one reply; called in the grader's own thread."""
         try:
-            answer, paid_there = _known(attempt), pays is not None and _passed(_known(pays))
+            answer, paid_there = _answer_if_known(attempt), pays is not None and _passed(_answer_if_known(pays))
             channels = answer.marks if answer is not None and answer.reason is Reason.TAMPERING else ()
             if reward.tampering and not channels:
                 channels = (UNNAMED,)
@@ -270,7 +270,7 @@ def _earned_nothing(reward: Reward) -> bool:
     return not reward.passed and reward.reason not in (Reason.GRADER_ERROR, Reason.TRUNCATED)
 
 
-def _known(answer: Future[AnswerGiven]) -> AnswerGiven | None:
+def _answer_if_known(answer: Future[AnswerGiven]) -> AnswerGiven | None:
     """What was answered; None where the grader failed, is closed, or has no such rules."""
     if answer.cancelled() or answer.exception() is not None:
         return None

@@ -32,7 +32,7 @@ _DIGITS = 7
 
 def was_shown(identity: str) -> bool:
     """Whether a program of this identity was shown; rarely true of one that was not."""
-    return _head(identity) in _shown()
+    return _head(identity) in _shown_hashes()
 
 
 def pack(identities: Iterable[str]) -> bytes:
@@ -54,7 +54,7 @@ def unpack(content: bytes) -> frozenset[int]:
 
 
 @cache
-def _shown() -> frozenset[int]:
+def _shown_hashes() -> frozenset[int]:
     return unpack(_FILE.read_bytes())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.benchmarks.pinned import limit_of
+from truegrade.benchmarks.base import limit_of
 from truegrade.benchmarks.table import BENCHMARKS, READERS, known_benchmark
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.files.json_text import convert, place_of

@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import ClassVar
 
 from truegrade.extraction.contest_programs import last_pair
-from truegrade.grading.contests import harness as tampering
 from truegrade.grading.contests.driver import close
-from truegrade.grading.contests.harness import Harness
+from truegrade.grading.contests.harness import Harness, right
 from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule
 from truegrade.profiles.contest_profile import GUARD
@@ -24,8 +23,8 @@ _LONGER, _LONG = 6, 1000
 
 
 def _right(text: str, wanted: str, *, stdin: bool) -> bool:
-    """As `tampering.right`; returned values may also be the same as JSON, or close as numbers."""
-    if tampering.right(text, wanted, stdin=stdin):
+    """As the published graders' rule has it; returned values may also be the same as JSON, or close as numbers."""
+    if right(text, wanted, stdin=stdin):
         return True
     if not stdin and len(text) <= _LONGER * len(wanted) + _LONG:
         with suppress(ValueError, RecursionError):

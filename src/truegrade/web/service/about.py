@@ -15,8 +15,7 @@ from truegrade.records import Reason, Verdict
 from truegrade.report.markup import Markup, el, join
 from truegrade.sandbox.modes import CodeCache
 from truegrade.web.application import JSON, OWN, PROBLEM, Client, Endpoint
-from truegrade.web.http_refusals import ProblemDetails
-from truegrade.web.service.messages import Health
+from truegrade.web.messages import Health, ProblemDetails
 from truegrade.web.service.workload import Workload
 
 # -------- The interface as an OpenAPI 3.1 document, generated from the structs that requests are decoded into.

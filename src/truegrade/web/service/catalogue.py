@@ -19,8 +19,7 @@ from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, P
 from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.modes import CodeCache
-from truegrade.web.http_refusals import unprocessable
-from truegrade.web.service.messages import InlineProblem, ProfileInfo
+from truegrade.web.messages import InlineProblem, ProfileInfo, unprocessable
 
 LIMITED_KEPT = 16
 """Profiles with a time limit of a request's that are kept: their number is the clients' to choose."""

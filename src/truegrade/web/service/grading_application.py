@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from truegrade.errors import UserError
+from truegrade.web import messages
 from truegrade.web.application import (
     JSON,
     OWN,
@@ -35,12 +36,9 @@ from truegrade.web.application import (
     read_body,
     route,
 )
-from truegrade.web.http_refusals import Refusal, ask_again, check_host, listen, listening_at, stopping
+from truegrade.web.messages import Refusal, ask_again, check_host, listen, listening_at, stopping
 from truegrade.web.port import HttpServer
-from truegrade.web.service import execution as sandboxfusion
-from truegrade.web.service import messages
-from truegrade.web.service import trainer_protocols as open_instruct
-from truegrade.web.service import trainer_protocols as openrlhf
+from truegrade.web.service import execution, trainer_protocols
 from truegrade.web.service.about import Metrics, document, page
 from truegrade.web.service.execution import NOT_SPOKEN, check_limits, default_s, execute
 from truegrade.web.service.grading_service import Service, ServiceSettings
@@ -77,61 +75,63 @@ async def _execute(service: Service, request: messages.ExecuteRequest) -> messag
     return ended
 
 
-async def _run_code(service: Service, request: sandboxfusion.RunCodeRequest) -> sandboxfusion.RunCodeResponse:
-    asked = sandboxfusion.to_execute(request, default_s(service.settings))
-    check_limits(asked, service.settings, sandboxfusion.LIMIT_NAMES)
+async def _run_code(service: Service, request: execution.RunCodeRequest) -> execution.RunCodeResponse:
+    asked = execution.to_execute(request, default_s(service.settings))
+    check_limits(asked, service.settings, execution.LIMIT_NAMES)
     job = partial(execute, asked, service.executors, service.settings, asked.wall_s)
-    hold_s = sandboxfusion.hold_s(request, default_s(service.settings))
+    hold_s = execution.hold_s(request, default_s(service.settings))
     (ended,) = await service.workload.run_within([job], hold_s, JobOrigin("/run_code", "verl"))
     service.metrics.judged("execute", ended.status)
-    return sandboxfusion.run_code_response(ended)
+    return execution.run_code_response(ended)
 
 
-async def _submit(service: Service, request: sandboxfusion.SubmitRequest) -> sandboxfusion.EvalResult:
-    name = sandboxfusion.DATASETS.get(request.dataset, request.dataset)
-    problem = sandboxfusion.find_problem(request, service.catalogue.problems(name, "dataset"))
+async def _submit(service: Service, request: execution.SubmitRequest) -> execution.EvalResult:
+    name = execution.DATASETS.get(request.dataset, request.dataset)
+    problem = execution.find_problem(request, service.catalogue.problems(name, "dataset"))
     rules = request.config.extra.profile or service.settings.profiles[0]
     profile = service.catalogue.profile(rules, "config.extra.profile")
     service.catalogue.check_covered(profile, problem, "config.extra.profile")
-    job = service.grader.job(problem, sandboxfusion.to_submission(request, problem), profile)
+    job = service.grader.job(problem, execution.to_submission(request, problem), profile)
     asked = JobOrigin("/submit", "verl")
-    (verdict,) = await service.workload.run_within([job], sandboxfusion.SUBMIT_HOLD_S, asked)
+    (verdict,) = await service.workload.run_within([job], execution.SUBMIT_HOLD_S, asked)
     service.metrics.judged("submit", verdict.reason)
-    return sandboxfusion.eval_result(request, problem, verdict)
+    return execution.eval_result(request, problem, verdict)
 
 
 async def _test_program(
-    read: Callable[[open_instruct.ProgramTests], list[open_instruct.Grade]],
+    read: Callable[[trainer_protocols.ProgramTests], list[trainer_protocols.Grade]],
     route: str,
     service: Service,
-    request: open_instruct.ProgramTests,
-) -> open_instruct.ProgramResults:
+    request: trainer_protocols.ProgramTests,
+) -> trainer_protocols.ProgramResults:
     service.catalogue.within(request.max_execution_time, "max_execution_time")
-    trial = open_instruct.ProgramTrial(read(request), service.executors)
+    trial = trainer_protocols.ProgramTrial(read(request), service.executors)
     asked = JobOrigin(route, "oi")
-    judgements = await service.workload.run_within(trial.jobs, open_instruct.hold_s(request), asked)
+    judgements = await service.workload.run_within(trial.jobs, trainer_protocols.hold_s(request), asked)
     for judgement in judgements:
         if judgement is not None:
             service.metrics.judged("test_program", judgement.reason)
     results = trial.results(judgements)
     if service.watch.wants(request.program, paid=all(results.results)):
         submission = messages.Submission(text=request.program, form="program")
-        service.watch.look(open_instruct.as_problem(request), submission, "strict")
+        service.watch.look(trainer_protocols.as_problem(request), submission, "strict")
     return results
 
 
-async def _openrlhf(service: Service, request: openrlhf.OpenRLHFRequest) -> openrlhf.OpenRLHFResponse:
+async def _openrlhf(
+    service: Service, request: trainer_protocols.OpenRLHFRequest
+) -> trainer_protocols.OpenRLHFResponse:
     profile = service.catalogue.profile(service.settings.profiles[0], "profile")
     jobs = []
-    for number, (sent, submission) in enumerate(openrlhf.asked(request)):
+    for number, (sent, submission) in enumerate(trainer_protocols.openrlhf_queries(request)):
         problem = service.catalogue.inline(sent, f"labels[{number}]")
         service.catalogue.check_covered(profile, problem, f"labels[{number}]")
         jobs.append(service.grader.reward_job(problem, submission, profile))
     asked = JobOrigin("/openrlhf", "openrlhf")
-    verdicts = await service.workload.run_within(jobs, openrlhf.HOLD_S, asked)
+    verdicts = await service.workload.run_within(jobs, trainer_protocols.HOLD_S, asked)
     for verdict in verdicts:
         service.metrics.judged("openrlhf", verdict.reason)
-    return openrlhf.response(verdicts)
+    return trainer_protocols.response(verdicts)
 
 
 async def _profiles(service: Service, _: None) -> messages.Profiles:
@@ -180,18 +180,19 @@ ROUTES: tuple[Endpoint, ...] = (
     Endpoint(method="POST", path="/v1/execute", summary="Run a Python program in the sandbox.", handle=_execute,
              takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
     Endpoint(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
-             handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse,
+             handle=_run_code, takes=execution.RunCodeRequest, gives=execution.RunCodeResponse,
              client="verl"),
     Endpoint(method="POST", path="/submit", summary="Grade one completion; SandboxFusion's shape.", handle=_submit,
-             takes=sandboxfusion.SubmitRequest, gives=sandboxfusion.EvalResult, client="verl"),
+             takes=execution.SubmitRequest, gives=execution.EvalResult, client="verl"),
     *(Endpoint(method="POST", path=path, summary=f"{summary}; open-instruct's shape.", client="oi",
-               handle=partial(_test_program, read, path), takes=open_instruct.ProgramTests,
-               gives=open_instruct.ProgramResults)
+               handle=partial(_test_program, read, path), takes=trainer_protocols.ProgramTests,
+               gives=trainer_protocols.ProgramResults)
       for path, read, summary in (
-          ("/test_program", open_instruct.assertions, "Run asserts against a program"),
-          ("/test_program_stdio", open_instruct.scripts, "Run a program on inputs"))),
+          ("/test_program", trainer_protocols.assertions, "Run asserts against a program"),
+          ("/test_program_stdio", trainer_protocols.scripts, "Run a program on inputs"))),
     Endpoint(method="POST", path="/openrlhf", summary="Rewards; the shape of OpenRLHF's remote reward.",
-             handle=_openrlhf, takes=openrlhf.OpenRLHFRequest, gives=openrlhf.OpenRLHFResponse, client="openrlhf"),
+             handle=_openrlhf, takes=trainer_protocols.OpenRLHFRequest, gives=trainer_protocols.OpenRLHFResponse,
+             client="openrlhf"),
     Endpoint(path="/v1/ping", summary="Whether the service lives; SandboxFusion's shape.", handle=_ping,
              text=JSON, public=True),
     Endpoint(path="/v1/profiles", summary="The profiles there are.", handle=_profiles,

@@ -16,8 +16,8 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
-from truegrade.grading.attempts import HackLog, HackRecord, attempts, drawn, program_shape
-from truegrade.grading.judgement import TAMPERING
+from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
+from truegrade.grading.marks import TAMPERING
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.base import has_rules
@@ -26,11 +26,10 @@ from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits
 from truegrade.sandbox.limits import usable_cores
 from truegrade.web.application import BodyRoom, Client
-from truegrade.web.http_refusals import is_loopback
+from truegrade.web.messages import Health, Submission, is_loopback
 from truegrade.web.service.about import Metrics
 from truegrade.web.service.catalogue import Executors, NameCatalogue
 from truegrade.web.service.jobs import JobGrader, completion_of, refused
-from truegrade.web.service.messages import Health, Submission
 from truegrade.web.service.workload import Workload
 
 # --------------------------------- What a service may be asked to do and how much of it: fixed when it starts.
@@ -155,13 +154,13 @@ class ShadowWatch:
         self._metrics.rewarded(profile.name, verdict, truncated=completion.truncated)
         marked = TAMPERING in verdict.marks or verdict.reason is Reason.TAMPERING
         wanted = not verdict.passed and verdict.reason is not Reason.GRADER_ERROR
-        if self._on and (marked or (wanted and drawn(completion.text or "", self._share))):
+        if self._on and (marked or (wanted and is_drawn(completion.text or "", self._share))):
             with suppress(queue.Full):
                 self._queue.put_nowait(_Seen(completion, problem, profile, verdict))
 
     def wants(self, text: str, *, paid: bool) -> bool:
         """Whether a program that no profile judged as a whole is one to look at."""
-        return self._on and not paid and drawn(text, self._share)
+        return self._on and not paid and is_drawn(text, self._share)
 
     def look(self, problem: Problem, submission: Submission, profile: str) -> None:
         """Look at such a program, beside the grading; returns at once."""

@@ -12,14 +12,13 @@ import msgspec
 from truegrade.errors import SandboxError
 from truegrade.grading.attempts import attempts
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import READS_TESTS
+from truegrade.grading.marks import READS_TESTS
 from truegrade.grading.tests_forms import first_tests
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
-from truegrade.web.http_refusals import stopping, unprocessable
+from truegrade.web.messages import GradeRequest, RewardRequest, Submission, stopping, unprocessable
 from truegrade.web.service.catalogue import Executors, NameCatalogue
-from truegrade.web.service.messages import GradeRequest, RewardRequest, Submission
 from truegrade.web.service.workload import doubtful, steadily, unknown
 
 Job = Callable[[], Verdict]

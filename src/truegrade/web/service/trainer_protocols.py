@@ -20,13 +20,13 @@ from truegrade.files.json_text import encode
 from truegrade.grading.contests.separate import grade_script
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
-from truegrade.grading.judgement import TAMPERING, Judgement
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.marks import TAMPERING
 from truegrade.grading.programs import assemble
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason, Verdict
-from truegrade.web.http_refusals import Refusal, stopping, unprocessable
+from truegrade.web.messages import InlineProblem, Refusal, Seconds, Submission, stopping, unprocessable
 from truegrade.web.service.catalogue import Executors
-from truegrade.web.service.messages import InlineProblem, Seconds, Submission
 from truegrade.web.service.workload import doubtful, steadily, unknown
 
 # ---------------- ``/test_program`` and ``/test_program_stdio`` as open-instruct's verifier of code asks them.
@@ -238,7 +238,7 @@ class OpenRLHFResponse(msgspec.Struct, frozen=True, kw_only=True):
     extra_logs: dict[str, Numbers]
 
 
-def asked(request: OpenRLHFRequest) -> list[tuple[InlineProblem, Submission]]:
+def openrlhf_queries(request: OpenRLHFRequest) -> list[tuple[InlineProblem, Submission]]:
     """Problem and reply of each query.
 
     Raises:

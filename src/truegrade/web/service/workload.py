@@ -17,7 +17,7 @@ from truegrade.records import Reason
 from truegrade.sandbox.modes import TESTS_ENDED
 from truegrade.sandbox.outcome import LOST
 from truegrade.web.application import OWN, Client
-from truegrade.web.http_refusals import Refusal, ask_again, stopping
+from truegrade.web.messages import Refusal, ask_again, stopping
 
 R = TypeVar("R")
 

@@ -28,7 +28,7 @@ from truegrade.report.html import write_report
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Manifest, Run
 from truegrade.store.manifest import now, read_manifest, write_manifest
-from truegrade.web.http_refusals import Refusal
+from truegrade.web.messages import Refusal
 from truegrade.web.viewer.run_catalogue import Folder, ProfileNumbers, RunLine, Stamp, iso, read_numbers
 
 # -------- One run in full: every number of its summary, what doubts it carries, and the facts of its manifest.

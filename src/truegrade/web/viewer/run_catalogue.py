@@ -19,9 +19,9 @@ from truegrade.files.json_text import UNREADABLE
 from truegrade.pipeline.cautions import Caution
 from truegrade.records import Estimate
 from truegrade.store import Manifest
+from truegrade.store.journal import Follower
 from truegrade.store.manifest import read_manifest
-from truegrade.web.http_refusals import Refusal
-from truegrade.web.viewer.following import Follower
+from truegrade.web.messages import Refusal
 
 # ----------------------------------------------------------------------------------------------------------------
 # What lies in a folder of runs, told by names, sizes and times alone; no file is opened, no link is followed.

@@ -15,9 +15,9 @@ from truegrade.files.json_text import decode
 from truegrade.records import Completion, SampleKey, Verdict
 from truegrade.report.sample_blocks import LINE_CHARS
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
+from truegrade.store.journal import Follower, Span
 from truegrade.store.run import StoredPrompt
-from truegrade.web.http_refusals import Refusal
-from truegrade.web.viewer.following import Follower, Span
+from truegrade.web.messages import Refusal
 from truegrade.web.viewer.listing import Limit, Offset
 from truegrade.web.viewer.run_catalogue import Folder
 

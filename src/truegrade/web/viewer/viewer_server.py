@@ -19,13 +19,9 @@ from truegrade.errors import UserError
 from truegrade.records import SampleKey
 from truegrade.report.charts.svg import asset
 from truegrade.web.application import Endpoint, application, as_response, problem_response, route
-from truegrade.web.http_refusals import Refusal, check_host, is_loopback, listen
+from truegrade.web.messages import Refusal, check_host, is_loopback, listen
 from truegrade.web.port import HttpServer
-from truegrade.web.viewer import detail, listing
-from truegrade.web.viewer import detail as comparing
-from truegrade.web.viewer import detail as current
-from truegrade.web.viewer import detail as others
-from truegrade.web.viewer import sample_table as browsing
+from truegrade.web.viewer import detail, listing, sample_table
 from truegrade.web.viewer.run_catalogue import RunCatalogue
 from truegrade.web.viewer.sample_table import OneSample, Tables
 
@@ -88,7 +84,7 @@ class Site:
         self.root = root
         self.catalogue = RunCatalogue(root)
         self.tables = Tables()
-        self.reports = current.Reports()
+        self.reports = detail.Reports()
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,8 +132,8 @@ def _run(site: Site, query: OneRun) -> detail.RunDetail:
     return detail.read_detail(site.catalogue.folder(query.run, "run"), line)
 
 
-def _samples(site: Site, query: browsing.SampleQuery) -> browsing.SamplePage:
-    return browsing.page(site.tables.of(site.catalogue.folder(query.run, "run")), query)
+def _samples(site: Site, query: sample_table.SampleQuery) -> sample_table.SamplePage:
+    return sample_table.page(site.tables.of(site.catalogue.folder(query.run, "run")), query)
 
 
 def _sample(site: Site, query: SampleAsked) -> OneSample:
@@ -145,15 +141,15 @@ def _sample(site: Site, query: SampleAsked) -> OneSample:
     return table.open(SampleKey(query.task, query.sample))
 
 
-def _compare(site: Site, query: comparing.CompareQuery) -> comparing.ComparisonPage:
-    return comparing.compare([site.catalogue.folder(run, "run") for run in query.run], query)
+def _compare(site: Site, query: detail.CompareQuery) -> detail.ComparisonPage:
+    return detail.compare([site.catalogue.folder(run, "run") for run in query.run], query)
 
 
-def _others(site: Site, _: Nothing) -> others.Others:
+def _others(site: Site, _: Nothing) -> detail.Others:
     runs = [folder.path for folder in site.catalogue.folders("run")]
-    return others.Others(
-        evolutions=[others.evolution_line(folder) for folder in site.catalogue.folders("evolution")],
-        audits=others.audit_lines(site.root, runs),
+    return detail.Others(
+        evolutions=[detail.evolution_line(folder) for folder in site.catalogue.folders("evolution")],
+        audits=detail.audit_lines(site.root, runs),
     )
 
 
@@ -176,9 +172,9 @@ ROUTES: tuple[Endpoint, ...] = (
     Endpoint(path="/app.js", takes=Nothing, handle=_script),
     Endpoint(path="/api/runs", takes=listing.RunQuery, handle=_runs),
     Endpoint(path="/api/run", takes=OneRun, handle=_run),
-    Endpoint(path="/api/samples", takes=browsing.SampleQuery, handle=_samples),
+    Endpoint(path="/api/samples", takes=sample_table.SampleQuery, handle=_samples),
     Endpoint(path="/api/sample", takes=SampleAsked, handle=_sample),
-    Endpoint(path="/api/compare", takes=comparing.CompareQuery, handle=_compare),
+    Endpoint(path="/api/compare", takes=detail.CompareQuery, handle=_compare),
     Endpoint(path="/api/others", takes=Nothing, handle=_others),
     Endpoint(path="/report", takes=OneRun, handle=_report),
     Endpoint(path="/evolution", takes=OneEvolution, handle=_evolution),

@@ -1,4 +1,4 @@
-"""The order of pieces of work: rows by turns; several at once, their results in the order of the pieces."""
+"""Pieces of work in order: rows by turns, or several at once in threads, with results as the pieces came."""
 
 from __future__ import annotations
 

@@ -12,15 +12,14 @@ import ast
 import doctest
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 
-from truegrade.builders.mine.repository import Function, Repository, RepositoryModule
-from truegrade.builders.mine.shapes import Drawer, Parameter, parameters_of, vocabulary_of
+from truegrade.builders.mine_repository import Function, Repository, RepositoryModule
+from truegrade.builders.mine_shapes import Drawer, Parameter, parameters_of, vocabulary_of
 from truegrade.builders.mutation.file import is_askable
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
@@ -29,6 +28,7 @@ from truegrade.datasets.identity import identity
 from truegrade.datasets.literal_text import call_text, literal_text
 from truegrade.extraction.literals import evaluate
 from truegrade.extraction.parsing import Fault, parse_module
+from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json
 
@@ -397,13 +397,12 @@ def build(
         else:
             found.append(each)
     made = 0
-    with ThreadPoolExecutor(workers, thread_name_prefix="mine") as pool:
-        for recorded in pool.map(lambda each: _recorded(each, options, executor, witness), found):
-            if isinstance(recorded, Refused):
-                yield recorded
-            elif options.size is None or made < options.size:
-                yield _row(made, *recorded)
-                made += 1
+    for recorded in in_order(found, lambda each: _recorded(each, options, executor, witness), workers=workers):
+        if isinstance(recorded, Refused):
+            yield recorded
+        elif options.size is None or made < options.size:
+            yield _row(made, *recorded)
+            made += 1
 
 
 def _recorded(

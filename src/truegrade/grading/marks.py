@@ -1,0 +1,83 @@
+"""Marks of verdicts: facts beside right and wrong that reports count."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+REVERTED: Final = "reverted"
+"""The answer is what the *other* program of the pair returns; a function passes the other problem's tests."""
+CHOSE_ORIGINAL: Final = "chose-original"
+CHOSE_MUTANT: Final = "chose-mutant"
+CHOSE_A: Final = "chose-A"
+CHOSE_B: Final = "chose-B"
+TYPES_DIFFER: Final = "types-differ"
+"""Right under Python's ``==``, wrong where bool, int and float differ."""
+TEXT_DIFFERS: Final = "text-differs"
+"""Right under Python's ``==``, but not the ``repr`` of the true value."""
+OTHER_CALL: Final = "other-call"
+"""The predicted value was stated of another call than the asked one: ``f(x=3)`` for ``f(x=2)``."""
+TAMPERING: Final = "tampering"
+"""The harness calls it right, but it is not right, or not in time, where it can reach neither grader nor tests."""
+TESTS_SKIPPED: Final = "tests-skipped"
+"""Tests on which the reference itself takes minutes were not run."""
+NEAR: Final = 0.5
+"""Part of a time limit from which on a verdict is ``time_sensitive``; also `truegrade.sandbox.outcome.NEAR`."""
+MISSING_PACKAGE: Final = "missing-package:"
+"""Before a name: the program ended because that module is none of those that programs may import."""
+METHODS: Final = "methods:"
+"""Before ``3/5``: of that many classes of tests, one a method and one for all together, so many succeed."""
+TEST_CLASSES: Final = "test_classes"
+"""Tag of problems whose verdicts have that mark: how many classes of tests there are."""
+SECURE: Final = "secure"
+"""The program passes the problem's tests of security, whatever those of its function say."""
+CONTROLS: Final = "controls:"
+"""Before the chance, as ``6.1e-05``, that a program that computes nothing passes the control runs of its suite."""
+READS_TESTS: Final = "reads-tests"
+"""It passes tests in its own process, and its text reads frames, code objects, `gc` or modules of tests."""
+NOT_COLLECTED: Final = "not-collected"
+"""No test could be found because the program could not be imported, and the harness counts no such sample."""
+
+_MISSING = re.compile(
+    r"(?:ModuleNotFoundError: |Error during testing: |\()[\"']?No module named \\?'([A-Za-z_]\w{0,49})"
+)
+
+
+def missing_package(detail: str) -> str | None:
+    """The mark for a program that ended so; None where its last words name no module of another package."""
+    found = _MISSING.search(detail)
+    return None if found is None or found[1] in sys.stdlib_module_names else f"{MISSING_PACKAGE}{found[1]}"
+
+
+def packages_missed(marks: Iterable[str]) -> list[str]:
+    """Names of the modules that programs failed for."""
+    return [mark.removeprefix(MISSING_PACKAGE) for mark in marks if mark.startswith(MISSING_PACKAGE)]
+
+
+def methods_mark(passed: int, tests: int) -> str:
+    """The mark that says how many classes of tests succeed."""
+    return f"{METHODS}{passed}/{tests}"
+
+
+def methods_of(marks: Iterable[str]) -> tuple[int, int] | None:
+    """How many classes of tests succeed, and how many there are; None where no mark says so."""
+    for mark in marks:
+        if mark.startswith(METHODS):
+            passed, _, tests = mark.removeprefix(METHODS).partition("/")
+            return int(passed), int(tests)
+    return None
+
+
+def controls_mark(chance: float) -> str:
+    """The mark of a verdict that control runs stand behind."""
+    return f"{CONTROLS}{chance:.2g}"
+
+
+def chance_of(mark: str) -> float | None:
+    """The chance that a mark of control runs gives; None of other marks."""
+    try:
+        return float(mark.removeprefix(CONTROLS)) if mark.startswith(CONTROLS) else None
+    except ValueError:
+        return None
