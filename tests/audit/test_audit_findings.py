@@ -9,7 +9,7 @@ from truegrade.analysis.audit import CODES, Severity, audit
 from truegrade.analysis.audit.checks import hypergeometric_tail, label_in
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.profiles import open_profile
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 TASKS = 12
 

@@ -9,7 +9,7 @@ from audit_files import document, lines, right, toy, upstream, wrong
 from truegrade.analysis.audit import audit
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 from truegrade.store.importers import IMPORTERS, find_format
 from truegrade.store.importers.reading import SourceFile
 

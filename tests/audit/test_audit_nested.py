@@ -12,7 +12,7 @@ from truegrade.analysis.audit.survey import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord
 from truegrade.profiles import open_profile
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 TASKS = 3
 

@@ -26,7 +26,7 @@ from truegrade.pipeline.verdict_table import counted as of_answers
 from truegrade.pipeline.verdict_table import verdict_table
 from truegrade.records import SampleKey
 from truegrade.report import format as fmt
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.audited_rates import (
     USUAL_RIGHT,

@@ -170,8 +170,9 @@ def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, worker
     file = Path(names[0])
     from truegrade.builders.leetcode.submissions import OF_LEETCODE
     from truegrade.builders.mutation import MutationOptions, mutate_file
-    from truegrade.report.progress_lines import Silent, TerminalProgress
+    from truegrade.report.progress_lines import TerminalProgress
     from truegrade.sandbox import Limits, Sandbox
+    from truegrade.settings import Silent
 
     chosen = {name: value for name, value in asked.items() if value is not None}
     options = MutationOptions(**chosen, preamble=preamble.read_text(encoding="utf-8") if preamble else "")

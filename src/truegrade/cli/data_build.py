@@ -196,7 +196,8 @@ def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: boo
     """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
     from truegrade.builders.recheck import check_rows
     from truegrade.datasets.executions import read_rows
-    from truegrade.report.progress_lines import Silent, TerminalProgress
+    from truegrade.report.progress_lines import TerminalProgress
+    from truegrade.settings import Silent
 
     rows = read_rows(file)
     watch = Silent() if as_json else TerminalProgress()
@@ -259,7 +260,8 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
     """
     from truegrade.datasets.executions import Refused, prepare, write_rows
     from truegrade.errors import UserError
-    from truegrade.report.progress_lines import Silent, TerminalProgress
+    from truegrade.report.progress_lines import TerminalProgress
+    from truegrade.settings import Silent
 
     prepare(out)
     watch = Silent() if as_json or total is None else TerminalProgress()

@@ -187,7 +187,8 @@ def _wording(
 
 
 def _watched(found: Iterator[ChangedProblem], total: int, as_json: bool) -> Iterator[ChangedProblem]:
-    from truegrade.report.progress_lines import Silent, TerminalProgress
+    from truegrade.report.progress_lines import TerminalProgress
+    from truegrade.settings import Silent
 
     watch = Silent() if as_json else TerminalProgress()
     watch.start("change", total=total, done=0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli.options import adapted_arguments, adapter_option, json_option, model_args_option, print_json
+from truegrade.cli.options import adapter_option, json_option, model_args_option, print_json
 
 
 @click.command()
@@ -27,7 +27,9 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
     effect.
     """
     if model is not None:
-        _probe(model, base_url, adapted_arguments(model_args, adapter), base_model, text=text, as_json=as_json)
+        from truegrade.settings import with_adapter
+
+        _probe(model, base_url, with_adapter(model_args, adapter), base_model, text=text, as_json=as_json)
         return
     if base_url or adapter or base_model or model_args or text:
         raise click.UsageError("these options are for a probe: name what to probe with --model")

@@ -15,7 +15,7 @@ from truegrade.analysis.audit import audit
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.profiles import open_profile
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 from truegrade.store.importers import SourceFile
 from truegrade.store.importers.inspect_log import InspectSample, answers
 

@@ -60,6 +60,12 @@ def read_suite(path: str | Path) -> BenchmarkSuite:
 
 def _dates_as_text(table: dict[str, Any]) -> dict[str, Any]:
     """The table with a cut-off that TOML reads as a day written as the text that it stands for."""
+    entries = table.get("benchmarks")
+    if isinstance(entries, list):
+        table = {
+            **table,
+            "benchmarks": [_dates_as_text(each) if isinstance(each, dict) else each for each in entries],
+        }
     return {name: str(value) if isinstance(value, date) else value for name, value in table.items()}
 
 
@@ -78,10 +84,6 @@ def _told(error: msgspec.ValidationError) -> tuple[str, str]:
 def _wrong_values(suite: BenchmarkSuite) -> Iterator[tuple[str, str]]:
     """Fields whose names nothing answers to, or that mean nothing, each with the reason."""
     yield from _wrong_settings("", suite)
-    try:
-        check_cutoff(suite.cutoff)
-    except UserError as error:
-        yield "cutoff", str(error)
     for place, entry in enumerate(suite.benchmarks):
         field = f"benchmarks[{place}]"
         yield from _wrong_settings(f"{field}.", entry)
@@ -104,6 +106,10 @@ def _wrong_settings(within: str, of: BenchmarkSuite | SuiteBenchmark) -> Iterato
         limit_of(of.limit)
     except ValueError as error:
         yield f"{within}limit", str(error)
+    try:
+        check_cutoff(of.cutoff)
+    except UserError as error:
+        yield f"{within}cutoff", str(error)
     for name in of.profiles:
         if not names_file_or_module(name.partition("+")[0]):
             try:

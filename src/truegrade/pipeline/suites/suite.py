@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any, get_origin
 
 import msgspec
+
+from truegrade.benchmarks.pinned import limit_of
+from truegrade.settings import RunSettings, Setting, settings_of
+
+NOTHING = (None, (), msgspec.UNSET)
+"""Values that say nothing."""
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Part = _Positive | _Name
 
 
-class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One benchmark of a suite; what is not said here is the suite's to say."""
+def _field(setting: Setting) -> tuple[str, Any, Any]:
+    """A setting as a field of a suite's file, where it need not be said."""
+    kind, default = setting.kind | None, None
+    if setting.option.reads == "part":
+        kind = _Part | None
+    elif get_origin(setting.kind) is Sequence:
+        kind, default = tuple[_Name, ...], ()
+    elif setting.option.least is not None:
+        kind = Annotated[setting.kind, msgspec.Meta(ge=setting.option.least)] | None
+    return setting.name, Annotated[kind, msgspec.Meta(description=setting.option.text)], default
+
+
+SuiteSettings: Any = msgspec.defstruct(
+    "SuiteSettings",
+    [_field(each) for each in settings_of(RunSettings) if each.option.suite],
+    kw_only=True, frozen=True, forbid_unknown_fields=True, omit_defaults=True, module=__name__,
+)  # fmt: skip
+"""The settings that a suite can say, as fields: of all its benchmarks, or of one."""
+
+
+class SuiteBenchmark(SuiteSettings, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):  # type: ignore[misc, call-arg]
+    """One benchmark of a suite; the settings that are not said here are the suite's to say."""
 
     name: _Name
     """As `truegrade run` takes it: a name, a file, or a module with attribute. Paths begin at the suite's file."""
-    args: dict[str, str | bool | int | float] = {}
+    args: dict[str, str | bool | int | float] = msgspec.field(default_factory=dict)
     """Task arguments, as ``-T`` gives them."""
-    limit: _Part | None = None
-    """The first N problems, or ``"A-B"``: those from A to B, counted from 1."""
-    n: _Positive | None = None
-    """Samples per problem."""
-    profiles: tuple[_Name, ...] = ()
-    """Rules to grade under; the first also words the prompt."""
     data: _Name | None = None
     """Data file, or a folder that holds it, beside the suite's file."""
     optional: bool = False
     """Left out where its data are not on this machine; the page says so."""
 
 
-class BenchmarkSuite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Benchmarks and the settings that they share: a TOML file of these fields, or an object."""
+class BenchmarkSuite(SuiteSettings, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):  # type: ignore[misc, call-arg]
+    """Benchmarks and settings of those that do not say their own: a TOML file of these fields, or an object."""
 
     name: _Name
     description: _Name
@@ -39,15 +60,14 @@ class BenchmarkSuite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     benchmarks: Annotated[tuple[SuiteBenchmark, ...], msgspec.Meta(min_length=1)]
     models: tuple[_Name, ...] = ()
     """Asked where the command names none."""
-    profiles: tuple[_Name, ...] = ()
-    """Of every benchmark that names none; without them ``strict``."""
-    n: _Positive | None = None
-    limit: _Part | None = None
-    temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    max_tokens: _Positive | None = None
-    """Of a reply."""
-    cutoff: str | None = None
-    """Last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it."""
+
+
+def said_settings(level: BenchmarkSuite | SuiteBenchmark) -> dict[str, Any]:
+    """The settings that a suite, or a benchmark of it, says, by name, as `RunSettings` has them."""
+    values = {name: getattr(level, name) for name in SuiteSettings.__struct_fields__}
+    if not isinstance(values["limit"], tuple):
+        values["limit"] = limit_of(values["limit"])
+    return {name: value for name, value in values.items() if value not in NOTHING}
 
 
 def argument(value: str | bool | int | float) -> str:
