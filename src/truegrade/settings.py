@@ -76,56 +76,46 @@ def unheard(_: str) -> None:
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What running and grading have in common."""
 
-    data: Annotated[
-        str | Path | None, Option("--data", "Local data file, or a folder that holds it.", PROBLEMS)
-    ] = None
-    task_args: Annotated[
-        Mapping[str, str], Option("-T", "Task argument, e.g. -T split=test or -T prompt=base.", PROBLEMS)
-    ] = {}
-    profiles: Annotated[
-        Sequence["AnyProfile"],
-        Option("--as", "Profile to grade under; the first also words the prompts.", PROBLEMS, metavar="PROFILE",
-               suite=True),
-    ] = ("strict",)  # fmt: skip
-    exclude_seen: Annotated[
-        bool,
-        Option("--exclude-seen", "Leave out the problems that the adapter learned from, instead of refusing them.",
-               PROBLEMS),
-    ] = False  # fmt: skip
-    ks: Annotated[
-        Sequence[int],
-        Option(
-            "-k", "Report pass@K. [default: 1, 5, 10, 25, 50, 100 as far as there are samples]", GRADING, least=1
-        ),
-    ] = ()
-    workers: Annotated[
-        int | None, Option("--workers", "Programs run at once. [default: one per core]", GRADING, least=1)
-    ] = None
-    cutoff: Annotated[
-        str | None,
-        Option("--cutoff", "Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.", GRADING,
-               metavar="DATE", suite=True),
-    ] = None  # fmt: skip
-    packages: Annotated[
-        Sequence[str],
-        Option("--packages", "Installed packages that programs may import in addition to the profile's, as a,b,c.",
-               GRADING, metavar="NAMES", reads="commas"),
-    ] = ()  # fmt: skip
-    executor: Annotated[
-        str,
-        Option("--executor", "Where programs run: local; ray (a cluster of this machine's cores); ray:auto;"
-               " ray://HOST:PORT.", GRADING, metavar="NAME[:ADDRESS]"),
-    ] = "local"  # fmt: skip
-    log_to: Annotated[
-        Sequence[str],
-        Option("--log-to", "Also log the results to mlflow[:URI], wandb[:PROJECT] or tensorboard:FOLDER.", GRADING,
-               metavar="TRACKER"),
-    ] = ()  # fmt: skip
-    allow_unsafe: Annotated[
-        bool | None,
-        Option("--allow-unsafe", "Run programs even where only resource limits protect this machine (level 1).",
-               OTHER, variable="TRUEGRADE_ALLOW_UNSAFE"),
-    ] = None  # fmt: skip
+    data: Annotated[str | Path | None, Option(
+        "--data", "Local data file, or a folder that holds it.", PROBLEMS,
+    )] = None  # fmt: skip
+    task_args: Annotated[Mapping[str, str], Option(
+        "-T", "Task argument, e.g. -T split=test or -T prompt=base.", PROBLEMS,
+    )] = {}  # fmt: skip
+    profiles: Annotated[Sequence["AnyProfile"], Option(
+        "--as", "Profile to grade under; the first also words the prompts.", PROBLEMS, metavar="PROFILE",
+        suite=True,
+    )] = ("strict",)  # fmt: skip
+    exclude_seen: Annotated[bool, Option(
+        "--exclude-seen", "Leave out the problems that the adapter learned from, instead of refusing them.",
+        PROBLEMS,
+    )] = False  # fmt: skip
+    ks: Annotated[Sequence[int], Option(
+        "-k", "Report pass@K. [default: 1, 5, 10, 25, 50, 100 as far as there are samples]", GRADING, least=1,
+    )] = ()  # fmt: skip
+    workers: Annotated[int | None, Option(
+        "--workers", "Programs run at once. [default: one per core]", GRADING, least=1,
+    )] = None  # fmt: skip
+    cutoff: Annotated[str | None, Option(
+        "--cutoff", "Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.", GRADING,
+        metavar="DATE", suite=True,
+    )] = None  # fmt: skip
+    packages: Annotated[Sequence[str], Option(
+        "--packages", "Installed packages that programs may import in addition to the profile's, as a,b,c.",
+        GRADING, metavar="NAMES", reads="commas",
+    )] = ()  # fmt: skip
+    executor: Annotated[str, Option(
+        "--executor", "Where programs run: local; ray (a cluster of this machine's cores); ray:auto;"
+        " ray://HOST:PORT.", GRADING, metavar="NAME[:ADDRESS]",
+    )] = "local"  # fmt: skip
+    log_to: Annotated[Sequence[str], Option(
+        "--log-to", "Also log the results to mlflow[:URI], wandb[:PROJECT] or tensorboard:FOLDER.", GRADING,
+        metavar="TRACKER",
+    )] = ()  # fmt: skip
+    allow_unsafe: Annotated[bool | None, Option(
+        "--allow-unsafe", "Run programs even where only resource limits protect this machine (level 1).", OTHER,
+        variable="TRUEGRADE_ALLOW_UNSAFE",
+    )] = None  # fmt: skip
     progress: Annotated["Progress", Option("", "Watches the stages.")] = Silent()
     notice: Annotated["Notice", Option("", "Told what a person should know.")] = unheard
 
@@ -133,61 +123,49 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class RunSettings(Settings, frozen=True, kw_only=True):
     """How a model is asked and graded: the settings of `truegrade.run`."""
 
-    model: Annotated[
-        "str | Model",
-        Option("--model -m", "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME.", MODEL),
-    ] = DEFAULT_MODEL
-    adapter: Annotated[
-        str | Path | None,
-        Option("--adapter", "LoRA or DoRA adapter in PEFT format; for embedded/NAME and hf/NAME (-M"
-               " adapter=FOLDER).", MODEL, metavar="FOLDER"),
-    ] = None  # fmt: skip
-    agent: Annotated[
-        "str | Agent | None",
-        Option("--agent", "Agent that calls the model in several steps: agentcoder, self-repair.", MODEL,
-               metavar="NAME"),
-    ] = None  # fmt: skip
-    agent_args: Annotated[
-        Json, Option("-A", "Agent argument, e.g. -A variant=repaired (truegrade agents).", MODEL)
-    ] = {}
+    model: Annotated["str | Model", Option(
+        "--model -m", "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME.", MODEL,
+    )] = DEFAULT_MODEL  # fmt: skip
+    adapter: Annotated[str | Path | None, Option(
+        "--adapter", "LoRA or DoRA adapter in PEFT format; for embedded/NAME and hf/NAME (-M adapter=FOLDER).",
+        MODEL, metavar="FOLDER",
+    )] = None  # fmt: skip
+    agent: Annotated["str | Agent | None", Option(
+        "--agent", "Agent that calls the model in several steps: agentcoder, self-repair.", MODEL, metavar="NAME",
+    )] = None  # fmt: skip
+    agent_args: Annotated[Json, Option(
+        "-A", "Agent argument, e.g. -A variant=repaired (truegrade agents).", MODEL,
+    )] = {}  # fmt: skip
     base_url: Annotated[str | None, Option("--base-url", "Address of an OpenAI-compatible service.", MODEL)] = None
     model_args: Annotated[Json, Option("-M", "Model argument, passed on to the service.", MODEL)] = {}
     n: Annotated[int, Option("-n --epochs", "Samples per problem.", SAMPLING, least=1, suite=True)] = 1
-    limit: Annotated[
-        "Limit",
-        Option("--limit", "The first N problems, or a 1-based range; counts programs where several problems share"
-               " one.", PROBLEMS, metavar="N|A-B", reads="part", suite=True),
-    ] = None  # fmt: skip
+    limit: Annotated["Limit", Option(
+        "--limit", "The first N problems, or a 1-based range; counts programs where several problems share one.",
+        PROBLEMS, metavar="N|A-B", reads="part", suite=True,
+    )] = None  # fmt: skip
     ids: Annotated[Sequence[str], Option("--id", "One problem, by its id.", PROBLEMS)] = ()
     sampling: Annotated[Sampling, Option("", "Parameters of generation.")] = Sampling()
-    request_policy: Annotated[
-        RequestPolicy, Option("", "How hard the service is tried, and what it may cost.")
-    ] = RequestPolicy()
-    reuse: Annotated[
-        str | Path | None,
-        Option("--reuse", "File of completion lists; rows with need_reproduce false are not requested again.",
-               REQUESTS),
-    ] = None  # fmt: skip
-    cache: Annotated[
-        bool | None,
-        Option("--cache/--no-cache", "Answer repeated requests from the response cache. [default: on for"
-               " providers' own addresses]", REQUESTS),
-    ] = None  # fmt: skip
-    probe: Annotated[
-        bool,
-        Option("--probe", "Probe first which parameters the server honours; the manifest records the result.",
-               REQUESTS),
-    ] = False  # fmt: skip
-    batch: Annotated[
-        bool,
-        Option("--batch", "Ask through the service's batches: half the price, answered within a day (openai/,"
-               " anthropic/). The same command collects them.", REQUESTS),
-    ] = False  # fmt: skip
-    out: Annotated[
-        str | Path | None,
-        Option("--out", "Folder of the run; with several runs, the folder that holds theirs. [default:"
-               " runs/<name>]", OTHER),
-    ] = None  # fmt: skip
+    request_policy: Annotated[RequestPolicy, Option(
+        "", "How hard the service is tried, and what it may cost.",
+    )] = RequestPolicy()  # fmt: skip
+    reuse: Annotated[str | Path | None, Option(
+        "--reuse", "File of completion lists; rows with need_reproduce false are not requested again.", REQUESTS,
+    )] = None  # fmt: skip
+    cache: Annotated[bool | None, Option(
+        "--cache/--no-cache", "Answer repeated requests from the response cache. [default: on for providers'"
+        " own addresses]", REQUESTS,
+    )] = None  # fmt: skip
+    probe: Annotated[bool, Option(
+        "--probe", "Probe first which parameters the server honours; the manifest records the result.", REQUESTS,
+    )] = False  # fmt: skip
+    batch: Annotated[bool, Option(
+        "--batch", "Ask through the service's batches: half the price, answered within a day (openai/,"
+        " anthropic/). The same command collects them.", REQUESTS,
+    )] = False  # fmt: skip
+    out: Annotated[str | Path | None, Option(
+        "--out", "Folder of the run; with several runs, the folder that holds theirs. [default: runs/<name>]",
+        OTHER,
+    )] = None  # fmt: skip
 
     @property
     def arguments_of_model(self) -> dict[str, Any]:
@@ -213,45 +191,40 @@ def with_adapter(model_args: Json, adapter: str | Path | None) -> dict[str, Any]
 class PairsSettings(RunSettings, frozen=True, kw_only=True):
     """The settings of several runs: every model on every benchmark."""
 
-    models: Annotated[
-        Sequence["str | Model"], Option("", "As `model`; none for those of the suites, or the default one.")
-    ] = ()
-    skip_missing: Annotated[
-        bool,
-        Option("--skip-missing", "Of a suite: leave out the benchmarks whose data are not on this machine; the"
-               " page names them.", OTHER),
-    ] = False  # fmt: skip
+    models: Annotated[Sequence["str | Model"], Option(
+        "", "As `model`; none for those of the suites, or the default one.",
+    )] = ()  # fmt: skip
+    skip_missing: Annotated[bool, Option(
+        "--skip-missing", "Of a suite: leave out the benchmarks whose data are not on this machine; the page"
+        " names them.", OTHER,
+    )] = False  # fmt: skip
 
 
 class GradeSettings(Settings, frozen=True, kw_only=True):
     """How a run, or a file of completions, is graded: the settings of `truegrade.grade`."""
 
-    benchmark: Annotated[
-        "str | BenchmarkSpec | None",
-        Option("--benchmark -b", "Benchmark that the completions of a file answer; runs and Inspect logs"
-               " record it.", PROBLEMS),
-    ] = None  # fmt: skip
-    file_format: Annotated[
-        "str | Importer | None", Option("--format", "Format of the file. [default: detected]", PROBLEMS)
-    ] = None
-    limit: Annotated[
-        "Limit",
-        Option("--limit", "Problems that a file answers: the first N, or a 1-based range.", PROBLEMS,
-               metavar="N|A-B", reads="part"),
-    ] = None  # fmt: skip
-    timeout_s: Annotated[
-        float | None,
-        Option("--timeout", "CPU seconds of a program, call or test, instead of the profiles' own limits: settles"
-               " verdicts at or near a time limit.", GRADING, metavar="SECONDS"),
-    ] = None  # fmt: skip
-    adapter: Annotated[
-        str | Path | None,
-        Option("--adapter", "Adapter that the completions were made with: problems that it learned from are"
-               " refused.", MODEL, metavar="FOLDER"),
-    ] = None  # fmt: skip
-    out: Annotated[
-        str | Path | None, Option("--out", "Folder of the run that is made from a file or a pack.", OTHER)
-    ] = None
+    benchmark: Annotated["str | BenchmarkSpec | None", Option(
+        "--benchmark -b", "Benchmark that the completions of a file answer; runs and Inspect logs record it.",
+        PROBLEMS,
+    )] = None  # fmt: skip
+    file_format: Annotated["str | Importer | None", Option(
+        "--format", "Format of the file. [default: detected]", PROBLEMS,
+    )] = None  # fmt: skip
+    limit: Annotated["Limit", Option(
+        "--limit", "Problems that a file answers: the first N, or a 1-based range.", PROBLEMS, metavar="N|A-B",
+        reads="part",
+    )] = None  # fmt: skip
+    timeout_s: Annotated[float | None, Option(
+        "--timeout", "CPU seconds of a program, call or test, instead of the profiles' own limits: settles"
+        " verdicts at or near a time limit.", GRADING, metavar="SECONDS",
+    )] = None  # fmt: skip
+    adapter: Annotated[str | Path | None, Option(
+        "--adapter", "Adapter that the completions were made with: problems that it learned from are refused.",
+        MODEL, metavar="FOLDER",
+    )] = None  # fmt: skip
+    out: Annotated[str | Path | None, Option(
+        "--out", "Folder of the run that is made from a file or a pack.", OTHER,
+    )] = None  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ from truegrade.datasets.download import find, locate
 from truegrade.datasets.sources import UNPINNED
 from truegrade.errors import DataMissing, UserError
 from truegrade.pipeline.importing import RUNS, slug
-from truegrade.pipeline.suites import BenchmarkSuite, find_suite, is_suite
-from truegrade.pipeline.suites.suite import NOTHING, argument, said_settings
+from truegrade.pipeline.suites import NOTHING, BenchmarkSuite, argument, find_suite, is_suite, said_settings
 from truegrade.records.config import Sampling
 from truegrade.registry import Found
 from truegrade.settings import DEFAULT_MODEL, PairsSettings, RunSettings, keywords_of

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from truegrade.cli.options import adapter_option, json_option, model_args_option, print_json
+from truegrade.cli.options import adapter_option, base_url_option, json_option, model_args_option, print_json
 
 
 @click.command()
 @click.option("--model", "-m", help="Probe this model instead: provider/name, preset, embedded/NAME, hf/NAME.")
-@click.option("--base-url", help="Address of an OpenAI-compatible service.")
+@base_url_option
 @adapter_option
 @click.option("--base-model", help="Base model of an adapter, where a service offers both by name.")
 @model_args_option
@@ -47,7 +47,7 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
 def _probe(
     model: str, base_url: str | None, args: dict[str, Any], base_model: str | None, *, text: bool, as_json: bool
 ) -> None:
-    from truegrade.pipeline.probing import probe_by_name
+    from truegrade.pipeline.asking import probe_by_name
 
     report = probe_by_name(
         model, base_url=base_url, args=args, base_model=base_model, style="text" if text else "chat"

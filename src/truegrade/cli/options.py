@@ -299,14 +299,22 @@ def given_settings() -> dict[str, Any]:
     return given | {name: made[name](**values) for name, values in parts.items() if values}
 
 
-unsafe_option = click.option("allow_unsafe", cls=SettingOption)
-data_option = click.option("data", cls=SettingOption)
-data_options = together(data_option, click.option("task_args", cls=SettingOption))
-cutoff_option = click.option("cutoff", cls=SettingOption)
-log_to_option = click.option("log_to", cls=SettingOption)
-adapter_option = click.option("adapter", cls=SettingOption)
-exclude_seen_option = click.option("exclude_seen", cls=SettingOption)
-model_args_option = click.option("model_args", cls=SettingOption)
+def _setting(name: str) -> Callable[[F], F]:
+    """The option of a setting, for commands that take few."""
+    return click.option(name, cls=SettingOption)
+
+
+unsafe_option = _setting("allow_unsafe")
+data_option = _setting("data")
+data_options = together(data_option, _setting("task_args"))
+cutoff_option = _setting("cutoff")
+log_to_option = _setting("log_to")
+adapter_option = _setting("adapter")
+exclude_seen_option = _setting("exclude_seen")
+model_args_option = _setting("model_args")
+base_url_option = _setting("base_url")
+temperature_option = _setting("temperature")
+workers_option = _setting("workers")
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -320,7 +328,7 @@ def _benchmarks() -> Iterable[str]:
 
 
 def _suites() -> Iterable[str]:
-    from truegrade.pipeline.suites.table import REGISTRY
+    from truegrade.pipeline.suites import REGISTRY
 
     return REGISTRY.names()
 

@@ -31,7 +31,7 @@ from truegrade.pipeline.asking import (
     prompt_rule,
     sampling_of,
 )
-from truegrade.pipeline.exporting import write_own_files
+from truegrade.pipeline.finishing import graders_of, summarise, write_own_files
 from truegrade.pipeline.generate import generate, note_adaptations, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
     POLL_ARGUMENT,
@@ -45,7 +45,6 @@ from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, rea
 from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, told
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import PromptSet, render_prompts
-from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile
