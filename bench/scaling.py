@@ -38,7 +38,7 @@ from truegrade.pipeline.grade import Grader, LocalGrader, grade_run
 from truegrade.pipeline.importing import import_file
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 DAY_S = 86_400
 

@@ -8,7 +8,7 @@ from audit_files import document, lines, right, toy, upstream, wrong
 from truegrade.analysis.audit import CODES, Evidence, Severity, audit_file
 from truegrade.analysis.audit.checks import hypergeometric_tail, label_in
 from truegrade.errors import BadRecord, UnknownName
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 TASKS = 12
 

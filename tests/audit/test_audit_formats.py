@@ -8,7 +8,7 @@ from audit_files import document, lines, right, toy, upstream, wrong
 
 from truegrade.analysis.audit import Evidence, audit_file
 from truegrade.benchmarks import load_benchmark
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 from truegrade.store.importers import IMPORTERS, find_format
 from truegrade.store.importers.reading import SourceFile
 

@@ -11,7 +11,7 @@ from truegrade.analysis.audit.rows_beside_benchmark import read_flags, speaks_of
 from truegrade.analysis.audit.survey import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 TASKS = 3
 

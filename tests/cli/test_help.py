@@ -5,7 +5,7 @@ from collections import Counter
 from click.testing import CliRunner
 
 from truegrade.cli import main
-from truegrade.cli.sections import SECTIONS
+from truegrade.cli.commands import SECTIONS
 
 
 def test_every_command_stands_under_one_heading():

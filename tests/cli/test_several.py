@@ -14,7 +14,7 @@ import truegrade
 from support import scripted_server as scripted
 from truegrade.errors import UserError
 from truegrade.records.config import RequestPolicy
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 RIGHT = "```python\ndef inc(x):\n    return x + 1\n```"
 PATIENCE = ("--max-attempts", "1", "--max-connections", "1")

@@ -20,6 +20,8 @@ COMMAND = re.compile(r"(truegrade|git|inspect log|hf|modelscope|vllm serve|main\
 ALLOWED = {
     "sandbox/bubblewrap.py": "the command line of bubblewrap",
     "sandbox/zygotes.py": "an option of container programs",
+    "settings.py": "the options themselves",
+    "records/config.py": "the options themselves",
     "store/manifest.py": "the command line of git",
     "store/exporters/harness_files.py": "an option of bigcode's harness",
     "report/listings.py": "what `truegrade benchmarks` prints",

@@ -1,7 +1,9 @@
 """Every option of the commands has a parameter of the same meaning and default in Python, by name."""
 
 import inspect
+from typing import Annotated
 
+import click
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ import truegrade
 from truegrade import api
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import standings
-from truegrade.api.several import run_all
+from truegrade.api.pairs import run_all
 from truegrade.api.suites import run_suite
 from truegrade.assay import Battery, assay
 from truegrade.assay.correcting import corrected_runs
@@ -19,9 +21,9 @@ from truegrade.assay.reporting.text import export_assay
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.models import DEFAULT_MODEL
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_export import export_comparison
+from truegrade.settings import COMMANDS, DEFAULT_MODEL, GRADING_ONLY, RunSettings, keywords_of, settings_of
 
 ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if"}
 """How a command prints; Python is handed objects."""
@@ -44,8 +46,6 @@ FUNCTIONS = {
 """Command -> where its options go."""
 
 OTHERWISE = {
-    ("run", "adapter"): "model_args",
-    ("generate", "adapter"): "model_args",
     ("grade", "sources"): "completions",
     ("check", "file"): "path",
     ("report", "runs"): "run_",
@@ -61,11 +61,8 @@ OTHERWISE = {
 }
 """Options that make a part of an argument, or one of several of a kind."""
 
-UNLESS_GIVEN = {
-    "run": {"model": ((), DEFAULT_MODEL)},
-    "generate": {"model": (None, DEFAULT_MODEL)},
-}
-"""Options that differ from the parameter in this alone: no model is the default one."""
+UNLESS_GIVEN = {"run": {"model": ((DEFAULT_MODEL,), DEFAULT_MODEL)}}
+"""Options that differ from the parameter in this alone: there may be several."""
 
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],
@@ -136,12 +133,58 @@ def test_no_public_function_hides_its_parameters(name):
     assert hidden == []
 
 
-def test_several_runs_take_what_one_run_takes_in_the_same_order():
-    one, several = (inspect.signature(each).parameters for each in (api.run, run_all))
-    plural = {"benchmark": "benchmarks", "model": "models"}
-    assert [plural.get(name, name) for name in one] == list(several)
-    differing = {name for name, each in one.items() if name not in plural and each != several[name]}
-    assert differing == set()
+def test_several_runs_and_suites_take_what_one_run_takes():
+    one, several, suite = (dict(inspect.signature(each).parameters) for each in (api.run, run_all, run_suite))
+    first, model = one.pop("benchmark"), one.pop("model")
+    assert (first.name, model.default) == ("benchmark", DEFAULT_MODEL)
+    assert several.keys() - one.keys() == {"benchmarks", "models"} and one.keys() <= several.keys()
+    assert suite.keys() - one.keys() == {"suites", "models", "skip_missing"}
+    assert one.keys() - suite.keys() == {"ids", "reuse"}
+    assert [name for name in one if name in suite and one[name] != suite[name]] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_setting_is_an_option_and_a_keyword_as_its_field_says(command):
+    kind, but = COMMANDS[command]
+    options = {each.name: each for each in main.commands[command].params if isinstance(each, click.Option)}
+    keywords = inspect.signature(getattr(api, command)).parameters
+    for setting in settings_of(kind, but):
+        if setting.option.flags:
+            option = options[setting.name]
+            assert [*option.opts, *option.secondary_opts] == setting.option.flags.replace("/", " ").split()
+            assert option.help.startswith(setting.option.text.partition(" [default")[0])
+        if setting.within is None:
+            assert setting.name in keywords or setting.name in ("skip_missing", "models")
+    assert options.keys() - {setting.name for setting in settings_of(kind, but)} == {"as_json"}
+
+
+def test_a_field_more_is_an_option_a_keyword_and_a_line_of_the_help():
+    """What adding an option to a command takes: its field."""
+    from truegrade.cli.options import option_of
+    from truegrade.records.config import Option
+
+    class More(RunSettings, frozen=True, kw_only=True):
+        note: Annotated[str | None, Option("--note", "A sentence about the run.", "Other", metavar="TEXT")] = None
+
+    @keywords_of(More, but=GRADING_ONLY)
+    def ask(benchmark, given):
+        """Ask.
+
+        Args:
+            benchmark: what.
+
+        Raises:
+            UserError: never.
+        """
+        return benchmark, given
+
+    assert ask("x", note="why", n=None) == ("x", {"note": "why"})
+    assert "note: A sentence about the run." in inspect.getdoc(ask)
+    with pytest.raises(TypeError, match=r"ask\(\) got an unexpected keyword argument 'workers'"):
+        ask("x", workers=2)
+    (setting,) = (each for each in settings_of(More) if each.name == "note")
+    flags, attributes = option_of(setting, several=False)
+    assert (flags, attributes["metavar"], attributes["help"]) == (["--note"], "TEXT", "A sentence about the run.")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from truegrade.evolution.training.lessons import Lesson, TrainingOrder
 from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.pipeline.probing import probe, probe_by_name
+from truegrade.pipeline.asking import probe, probe_by_name
 from truegrade.records import Message, Prompt
 from truegrade.web.model_server import ModelServer
 

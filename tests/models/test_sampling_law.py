@@ -108,10 +108,10 @@ def test_the_embedded_model_follows_what_it_is_asked(llama_folder, make_request)
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"top_k": 0}, "top_k 0: at least one token"),
-        ({"repetition_penalty": 0.0}, "repetition_penalty 0.0: give a positive number"),
-        ({"repetition_penalty": float("nan")}, "give a positive number"),
-        ({"repetition_penalty": float("inf")}, "give a positive number"),
+        ({"top_k": 0}, "top_k 0: give 1 or more"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty 0.0: give a number above 0"),
+        ({"repetition_penalty": float("nan")}, "give a number above 0"),
+        ({"repetition_penalty": float("inf")}, "give a number above 0"),
     ],
 )
 def test_numbers_that_mean_nothing(wrong, message):

@@ -13,9 +13,16 @@ from truegrade.builders.mutation.file import mutate_rows
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.pipeline.suites import SUITES, BenchmarkSuite, SuiteBenchmark, find_suite, is_suite, read_suite
+from truegrade.pipeline.suites import (
+    REGISTRY,
+    SUITES,
+    BenchmarkSuite,
+    SuiteBenchmark,
+    find_suite,
+    is_suite,
+    read_suite,
+)
 from truegrade.pipeline.suites import built_in as built_in_suites
-from truegrade.pipeline.suites.table import REGISTRY
 from truegrade.sandbox import Limits, Sandbox
 
 HEAD = 'name = "mine"\ndescription = "Two benchmarks."\n'

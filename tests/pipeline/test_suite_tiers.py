@@ -12,7 +12,7 @@ import truegrade
 from support.outside_suites import STACK_TASK
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import READS_TESTS, chance_of
-from truegrade.pipeline.suite_tiers import suite_tiers, tier_cautions, tier_of
+from truegrade.pipeline.suite_summary import suite_tiers, tier_cautions, tier_of
 from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import open_profile
 from truegrade.records import Problem, Reason

@@ -11,7 +11,7 @@ import truegrade
 from truegrade import api
 from truegrade.cli import main
 from truegrade.errors import UnknownName, UserError
-from truegrade.pipeline.tracking import short_profile, tracked
+from truegrade.pipeline.finishing import short_profile, tracked
 from truegrade.store.trackers import NotTracked, open_trackers
 
 

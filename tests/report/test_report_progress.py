@@ -9,7 +9,8 @@ from rich.console import Console
 
 from truegrade.cli.options import echo
 from truegrade.pipeline.progress import Progress
-from truegrade.report.progress_lines import ProgressMeter, Silent, TerminalProgress, download_progress
+from truegrade.report.progress_lines import ProgressMeter, TerminalProgress, download_progress
+from truegrade.settings import Silent
 
 
 class Clock:

@@ -35,8 +35,9 @@ def documented(record: type) -> dict[str, str]:
     """Field to text, those of its bases of ours among them."""
     texts: dict[str, str] = {}
     for base in reversed(record.__mro__):
-        if base.__module__.startswith("truegrade."):
-            texts |= attribute_texts(classes_of(base.__module__)[base.__name__].body)
+        found = classes_of(base.__module__) if base.__module__.startswith("truegrade.") else {}
+        if base.__name__ in found:  # the fields of a class that is made by a call have their texts in the schema
+            texts |= attribute_texts(found[base.__name__].body)
     return texts
 
 

@@ -8,10 +8,14 @@ import inspect
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+import msgspec
 
 from tools.reference.fields import attribute_texts
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
+from truegrade.settings import Silent
 
 MODULES = (
     "truegrade.api",
@@ -34,7 +38,7 @@ def page() -> str:
 
 
 def _module(module: ModuleType) -> str:
-    entries = [_entry(node) for node in _public(module)]
+    entries = [_entry(node, getattr(module, node.name)) for node in _public(module)]
     return "\n\n".join([f"## {module.__name__}", _prose(inspect.getdoc(module) or ""), *entries])
 
 
@@ -53,9 +57,13 @@ def _definitions(module: ModuleType) -> list[ast.ClassDef | ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
 
 
-def _entry(node: ast.ClassDef | ast.FunctionDef) -> str:
+def _entry(node: ast.ClassDef | ast.FunctionDef, made: Any) -> str:
+    """A class or function, as it is written; of one that takes settings, the keywords that they give it."""
     if isinstance(node, ast.FunctionDef):
-        return "\n\n".join([f"### {node.name}", f"```text\n{_signature(node)}\n```", _prose(_doc(node))])
+        shown, text = _signature(node), _doc(node)
+        if hasattr(made, "__wrapped__"):
+            shown, text = _with_settings(node, made), inspect.getdoc(made) or ""
+        return "\n\n".join([f"### {node.name}", f"```text\n{shown}\n```", _prose(text)])
     members = [part for part in node.body if isinstance(part, ast.FunctionDef) and not part.name.startswith("_")]
     made = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
     parts = [f"### {node.name}", *(f"```text\n{_signature(part, node.name)}\n```" for part in made)]
@@ -69,7 +77,11 @@ def _fields(node: ast.ClassDef) -> list[str]:
         match part:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
                 default = "" if value is None else code(ast.unparse(value))
-                rows.append((code(name), code(ast.unparse(annotation)), default, escaped(texts.get(name, ""))))
+                meaning = texts.get(name, "")
+                match annotation:  # the option of a setting says what it does
+                    case ast.Subscript(slice=ast.Tuple([annotation, ast.Call(args=[_, text, *_])])):
+                        meaning = meaning or ast.literal_eval(text)
+                rows.append((code(name), code(ast.unparse(annotation)), default, escaped(meaning)))
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as value):
                 rows.append((code(name), "", code(ast.unparse(value)), escaped(texts.get(name, ""))))
     return [table(("field", "type", "default", "meaning"), rows)] if rows else []
@@ -92,6 +104,21 @@ def _signature(node: ast.FunctionDef, name: str | None = None, *, property_: boo
         return f"{shown}{returns.replace(' ->', ':')}"
     line = f"{shown}({', '.join(arguments)}){returns}"
     return line if len(line) <= 100 else f"{shown}(\n    " + ",\n    ".join(arguments) + f",\n){returns}"
+
+
+def _with_settings(node: ast.FunctionDef, made: Any) -> str:
+    """The call of a function whose keywords are settings, one a line."""
+    first, *settings = inspect.signature(made).parameters.values()
+    lines = [f"{first.name}: {first.annotation}", "*"]
+    for each in settings:
+        default = each.default
+        if isinstance(default, msgspec.Struct | Silent):
+            shown = f"{type(default).__name__}()"
+        else:
+            shown = default.__name__ if callable(default) else repr(default)
+        lines.append(f"{each.name}: {each.annotation}={shown}")
+    returns = ast.unparse(node.returns) if node.returns else "None"
+    return f"{node.name}(\n    " + ",\n    ".join(lines) + f",\n) -> {returns}"
 
 
 def _parameters(given: ast.arguments) -> list[str]:

@@ -41,7 +41,12 @@ def _table(name: str, schema: dict[str, Any], record: type) -> str:
         return f"**{name}**: " + ", ".join(code(str(value)) for value in schema["enum"])
     meanings = documented(record)
     rows = [
-        (code(field), escaped(_type(part)), _default(field, part, schema), escaped(meanings.get(field, "")))
+        (
+            code(field),
+            escaped(_type(part)),
+            _default(field, part, schema),
+            escaped(meanings.get(field) or part.get("description", "")),
+        )
         for field, part in schema.get("properties", {}).items()
     ]
     return f"**{name}**\n\n" + table(("field", "type", "default", "meaning"), rows)

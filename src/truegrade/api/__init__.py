@@ -11,24 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-from truegrade.agents import Agent
-from truegrade.analysis.audit import Evidence, audit, require_file
+from truegrade.analysis.audit import Audit, Evidence, audit, require_file
+from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.published_number import PublishedNumber
 from truegrade.analysis.replication import AUDIT, Check, answer, replicate
-from truegrade.api.stored import as_path, compare, export, load, report, report_files
-from truegrade.benchmarks.base import BenchmarkSpec
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.models import DEFAULT_MODEL
-from truegrade.models.base import Model
-from truegrade.pipeline.grade import open_grader
-from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past
+from truegrade.pipeline.finishing import export_run, summarise_part, track
+from truegrade.pipeline.grade import Grader, open_grader
+from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past, slug
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import (
-    Limit,
     apart,
     completion_file,
     left_out,
@@ -40,22 +37,22 @@ from truegrade.pipeline.loading import (
     window_of,
 )
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
-from truegrade.pipeline.tracking import track
+from truegrade.pipeline.stages import ask, grade_and_count
 from truegrade.pipeline.verdicts import with_packages
-from truegrade.profiles import AnyProfile, find_profile
+from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
-from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.report.progress_lines import Silent, download_progress
-from truegrade.statistics.windows import check_cutoff, described
+from truegrade.report.progress_lines import download_progress
+from truegrade.settings import GRADING_ONLY, GradeSettings, RunSettings, Settings, Silent, keywords_of
+from truegrade.statistics import PairedComparison
+from truegrade.statistics.windows import EVERYTHING, check_cutoff, described
 from truegrade.store import Run
-from truegrade.store.importers import Importer, find_format, importer_origin
+from truegrade.store.exporters import Exporter, find_exporter
+from truegrade.store.importers import find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.packing import is_pack, unpack_for_grading
 from truegrade.store.trackers import open_trackers
 
 __all__ = [
-    "DEFAULT_PROFILES",
     "check",
     "compare",
     "export",
@@ -68,250 +65,129 @@ __all__ = [
     "unsafe_allowed",
 ]
 
-DEFAULT_PROFILES = ("strict",)
 
-
-def run(
-    benchmark: str | BenchmarkSpec,
-    *,
-    model: str | Model = DEFAULT_MODEL,
-    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES,
-    n: int = 1,
-    data: str | Path | None = None,
-    task_args: Mapping[str, str] | None = None,
-    limit: Limit = None,
-    ids: Sequence[str] = (),
-    sampling: Sampling | None = None,
-    request_policy: RequestPolicy | None = None,
-    base_url: str | None = None,
-    model_args: Mapping[str, Any] | None = None,
-    agent: str | Agent | None = None,
-    agent_args: Mapping[str, Any] | None = None,
-    reuse: str | Path | None = None,
-    cache: bool | None = None,
-    probe: bool = False,
-    batch: bool = False,
-    exclude_seen: bool = False,
-    out: str | Path | None = None,
-    ks: Sequence[int] | None = None,
-    workers: int | None = None,
-    executor: str = "local",
-    allow_unsafe: bool | None = None,
-    cutoff: str | None = None,
-    packages: Sequence[str] = (),
-    log_to: Sequence[str] = (),
-    progress: Progress | None = None,
-    notice: Notice = ignore,
-) -> Run:
+@keywords_of(RunSettings)
+def run(benchmark: str | BenchmarkSpec, given: dict[str, Any]) -> Run:
     """Evaluate a model on a benchmark: `generate`, `grade`, `report` in order.
 
-    The same call resumes where an earlier one stopped.
+    The same call resumes where an earlier one stopped. Its keywords are the fields of
+    `truegrade.settings.RunSettings`.
 
     Args:
         benchmark: a name of ``truegrade benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or a
             BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
-        model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
-        profiles: rules to grade under; the first also words the prompt.
-        n, data, task_args, limit, ids, sampling, request_policy, base_url, model_args, agent, agent_args, reuse,
-            cache, probe, batch, exclude_seen, out: as for `generate`.
-        ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
-        workers: programs run at once; None for one a core.
-        executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.grade.open_grader`).
-        allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
-            None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
-        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
-        packages: installed packages that programs may import besides those of the profile.
-        log_to: trackers that are told the results: ``mlflow``, ``mlflow:URI``, ``wandb``, ``wandb:PROJECT``,
-            ``tensorboard:FOLDER``.
-        progress: watches the stages.
-        notice: told what a person should know.
 
     Raises:
         UserError: a name, file or number is at fault; the message says which and what to do. Nothing was asked.
         ModelError: the model service refuses everything.
         NotTracked: the run is complete, and a tracker did not take its results.
     """
-    opened, trackers = [find_profile(each) for each in profiles], open_trackers(log_to)
-    check_cutoff(cutoff)
-    with_packages({}, packages)  # refused before anything is asked
-    unsafe, watch = unsafe_allowed(allow_unsafe), progress or Silent()
-    grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
-    request = RunRequest(
-        benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
-        sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
-        exclude_seen=exclude_seen, out=out,
-    )  # fmt: skip
-    asked = ask(
-        request, opened, grader=grader, packages=packages, ks=ks, allow_unsafe=unsafe, progress=watch,
-        notice=notice, shown=download_progress,
-    )  # fmt: skip
-    run_ = asked.run
-    grade_and_count(run_, asked.problems, opened, ks, grader, watch, graded=asked.graded, cutoff=cutoff)
-    report(run_)
-    return track(run_, trackers, run_)
+    return evaluate(benchmark, RunSettings(**given))
 
 
-def generate(
-    benchmark: str | BenchmarkSpec,
-    *,
-    model: str | Model = DEFAULT_MODEL,
-    profile: AnyProfile = "strict",
-    n: int = 1,
-    data: str | Path | None = None,
-    task_args: Mapping[str, str] | None = None,
-    limit: Limit = None,
-    ids: Sequence[str] = (),
-    sampling: Sampling | None = None,
-    request_policy: RequestPolicy | None = None,
-    base_url: str | None = None,
-    model_args: Mapping[str, Any] | None = None,
-    agent: str | Agent | None = None,
-    agent_args: Mapping[str, Any] | None = None,
-    reuse: str | Path | None = None,
-    cache: bool | None = None,
-    probe: bool = False,
-    batch: bool = False,
-    exclude_seen: bool = False,
-    out: str | Path | None = None,
-    allow_unsafe: bool | None = None,
-    progress: Progress | None = None,
-    notice: Notice = ignore,
-) -> Run:
+def evaluate(benchmark: str | BenchmarkSpec, settings: RunSettings) -> Run:
+    """`run` with its settings as one object."""
+    opened, trackers = [find_profile(each) for each in settings.profiles], open_trackers(settings.log_to)
+    check_cutoff(settings.cutoff)
+    with_packages({}, settings.packages)  # refused before anything is asked
+    settings = replace(settings, allow_unsafe=unsafe_allowed(settings.allow_unsafe))
+    grader = grader_for(settings)
+    asked = ask(benchmark, settings, opened, grader=grader, shown=download_progress)
+    grade_and_count(asked.run, asked.problems, opened, settings, grader, graded=asked.graded)
+    report(asked.run)
+    return track(asked.run, trackers, asked.run)
+
+
+@keywords_of(RunSettings, but=GRADING_ONLY)
+def generate(benchmark: str | BenchmarkSpec, given: dict[str, Any]) -> Run:
     """Ask a model for completions, and stop there.
 
     Args:
-        benchmark, model: as for `run`.
-        profile: the rules that render the prompt.
-        n: samples per problem.
-        data: local data file or folder.
-        task_args: arguments of the benchmark, by name; ``prompt`` names a variant of the profile's prompt.
-        limit: the first N problems, or those from A to B as (A, B), counted from 1; programs, where several
-            problems are about one.
-        ids: only the problems of these ids.
-        sampling: parameters of generation; None for the preset's or the service's own.
-        request_policy: how hard the service is tried, and what it may cost; None for the defaults.
-        base_url: address of an OpenAI-compatible service.
-        model_args: arguments of the model, passed on to the service; ``adapter`` names a LoRA or DoRA adapter.
-        agent: a name of ``truegrade agents``: works in several steps in front of the model.
-        agent_args: arguments of the agent, by name.
-        reuse: a file of completion lists, whose accepted rows (``need_reproduce`` false) are not asked again.
-        cache: False to ask even what was answered before, True to keep the replies of a service of your own too;
-            None to keep those of a provider's own address.
-        batch: ask through the service's batches, which cost half and are answered within a day; the model must be
-            one of ``openai/`` or ``anthropic/``.
-        exclude_seen: leave out the problems that the adapter learned from instead of refusing them.
-        probe: look first which parameters the server honours; the manifest keeps what was found.
-        out: folder of the run; None for one named by what is asked, under ``runs``.
-        allow_unsafe: as for `run`; only an agent runs programs here.
-        progress: watches the stage.
-        notice: told what a person should know.
+        benchmark: as for `run`.
 
     Raises:
-        UserError, ModelError: as `run`.
+        UserError, ModelError: as `run`; or there are several profiles.
     """
-    request = RunRequest(
-        benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
-        sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch, exclude_seen=exclude_seen,
-        out=out,
-    )  # fmt: skip
-    return ask(
-        request, [find_profile(profile)], allow_unsafe=unsafe_allowed(allow_unsafe),
-        progress=progress or Silent(), notice=notice, shown=download_progress,
-    ).run  # fmt: skip
+    settings = RunSettings(**given)
+    if len(settings.profiles) != 1:
+        raise UserError("`profiles`: one words the prompts; name the others when you grade")
+    settings = replace(settings, allow_unsafe=unsafe_allowed(settings.allow_unsafe))
+    return ask(benchmark, settings, [find_profile(settings.profiles[0])], shown=download_progress).run
 
 
-def grade(
-    completions: str | Path,
-    *,
-    benchmark: str | BenchmarkSpec | None = None,
-    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES,
-    data: str | Path | None = None,
-    task_args: Mapping[str, str] | None = None,
-    file_format: str | Importer | None = None,
-    limit: Limit = None,
-    ks: Sequence[int] | None = None,
-    out: str | Path | None = None,
-    workers: int | None = None,
-    executor: str = "local",
-    allow_unsafe: bool | None = None,
-    cutoff: str | None = None,
-    packages: Sequence[str] = (),
-    timeout_s: float | None = None,
-    adapter: str | Path | None = None,
-    exclude_seen: bool = False,
-    log_to: Sequence[str] = (),
-    progress: Progress | None = None,
-    notice: Notice = ignore,
-) -> Run:
+@keywords_of(GradeSettings)
+def grade(completions: str | Path, given: dict[str, Any]) -> Run:
     """Grade a run, or a file of completions that any harness wrote.
 
+    Of the task arguments, those that only leave problems out (``start``, ``end``, ``month``, ``platform``,
+    ``difficulty`` of contests) grade and count a part of the run or file. The verdicts under a limit of time that
+    the call gives stand in a column of their own, ``human-eval@6d43fb9+30s``.
+
     Args:
-        completions: a run's folder, a pack of one, a file in one of the formats of ``docs/formats.md``, or a
-            folder or zip that holds one.
-        benchmark: what the completions answer; logs of Inspect know it, and runs.
-        profiles: rules to grade under, side by side.
-        data: local data file or folder.
-        task_args: arguments of the benchmark, by name. Those that only leave problems out (``start``, ``end``,
-            ``month``, ``platform``, ``difficulty`` of contests) grade and count a part of the run or file.
-        file_format: name of the file's format; None to recognise it.
-        limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
-        ks: the k of pass@k.
-        out: folder for the run that a file or a pack becomes; a pack stays as it is.
-        workers, executor, allow_unsafe, cutoff, packages, log_to: as for `run`.
-        timeout_s: CPU seconds of a program, or of each call or test where the rules limit those, in place of the
-            profiles' own limits; the verdicts stand in a column of their own, ``human-eval@6d43fb9+30s``.
-        adapter: folder of the adapter that the completions were made with: problems that it learned from are
-            refused.
-        exclude_seen: leave them out instead.
-        progress: watches the stages.
-        notice: told what a person should know.
+        completions: a run's folder, a pack of one, which stays as it is, a file in one of the formats of
+            ``docs/formats.md``, or a folder or zip that holds one.
 
     Raises:
         UserError, NotTracked: as `run`.
     """
-    path, trackers = Path(completions), open_trackers(log_to)
+    settings = GradeSettings(**given)
+    trackers = open_trackers(settings.log_to)
+    path = Path(completions)
     if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
         path = path.parent
-    opened = [find_profile(each, timeout_s) for each in profiles]
-    grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
-    watch = progress or Silent()
-    check_cutoff(cutoff)
-    made_with = None if adapter is None else _adapter(adapter)
-    past = partial(past_of, None, made_with, exclude_seen=exclude_seen)
+    opened = [find_profile(each, settings.timeout_s) for each in settings.profiles]
+    grader = grader_for(settings)
+    check_cutoff(settings.cutoff)
+    made_with = None if settings.adapter is None else _adapter(settings.adapter)
     if is_pack(path):
-        path = unpack_for_grading(path, as_path(out), RUNS)
-    if (path / "manifest.json").exists():
-        if limit is not None:
-            raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
-        run_ = Run.open(path, notice=notice)
-        window = window_of(run_.manifest, task_args or {})
-        loaded = load_for(run_, benchmark, as_path(data), notice, download_progress)
-        refuse_uncovered(opened, loaded.problems)
-        if made_with is not None:
-            note_past(run_, problems_of(run_, loaded), made_with, past)
-    else:
-        with completion_file(path, notice) as file, opened_source(file) as source:
-            importer = find_format(source, file_format)
-            name = benchmark or benchmark_of(source, importer)
-            window, args = apart(name, task_args or {})
-            if window and importer.positional:  # its rows are those of the window
-                window, args = {}, {**window, **args}
-            loaded = load_announced(name, as_path(data), args, notice, download_progress)
-            refuse_uncovered(opened, loaded.problems)
-            chosen_rows = select(loaded, limit, rows=True) if limit is not None else None
-            run_ = import_file(
-                source, importer, loaded, chosen_rows, out=as_path(out), progress=watch, notice=notice,
-                read_by=importer_origin(file_format), past=past if made_with else None,
-            )  # fmt: skip
+        path = unpack_for_grading(path, as_path(settings.out), RUNS)
+    opened_run = _stored if (path / "manifest.json").exists() else _imported
+    run_, loaded, window = opened_run(path, settings, opened, made_with)
     problems = problems_of(run_, loaded)
-    chosen = narrow(with_packages(problems, packages), window)
+    chosen = narrow(with_packages(problems, settings.packages), window)
     if window:
-        notice(left_out(run_, problems, chosen, window))
-    grade_and_count(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
+        settings.notice(left_out(run_, problems, chosen, window))
+    grade_and_count(run_, chosen, opened, settings, grader, window=window)
     report(run_)
     return track(run_, trackers, run_)
+
+
+def _stored(
+    path: Path, settings: GradeSettings, profiles: Sequence[Profile], adapter: Path | None
+) -> tuple[Run, Benchmark, dict[str, str]]:
+    """A run that is there, its data set, and the part of it that the task arguments ask for."""
+    if settings.limit is not None:
+        raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
+    run_ = Run.open(path, notice=settings.notice)
+    window = window_of(run_.manifest, settings.task_args)
+    loaded = load_for(run_, settings.benchmark, as_path(settings.data), settings.notice, download_progress)
+    refuse_uncovered(profiles, loaded.problems)
+    if adapter is not None:
+        past = partial(past_of, None, adapter, exclude_seen=settings.exclude_seen)
+        note_past(run_, problems_of(run_, loaded), adapter, past)
+    return run_, loaded, window
+
+
+def _imported(
+    path: Path, settings: GradeSettings, profiles: Sequence[Profile], adapter: Path | None
+) -> tuple[Run, Benchmark, dict[str, str]]:
+    """The run that a file becomes, its data set, and the part of it that the task arguments ask for."""
+    notice, file_format = settings.notice, settings.file_format
+    with completion_file(path, notice) as file, opened_source(file) as source:
+        importer = find_format(source, file_format)
+        name = settings.benchmark or benchmark_of(source, importer)
+        window, args = apart(name, settings.task_args)
+        if window and importer.positional:  # its rows are those of the window
+            window, args = {}, {**window, **args}
+        loaded = load_announced(name, as_path(settings.data), args, notice, download_progress)
+        refuse_uncovered(profiles, loaded.problems)
+        chosen_rows = select(loaded, settings.limit, rows=True) if settings.limit is not None else None
+        past = partial(past_of, None, adapter, exclude_seen=settings.exclude_seen)
+        run_ = import_file(
+            source, importer, loaded, chosen_rows, out=as_path(settings.out), progress=settings.progress,
+            notice=notice, read_by=importer_origin(file_format), past=past if adapter else None,
+        )  # fmt: skip
+    return run_, loaded, window
 
 
 def check(
@@ -371,22 +247,31 @@ def check(
         file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,
         workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(), notice=notice,
     )  # fmt: skip
-    for earlier in evidence.previous:
-        require_file(earlier)
-    with completion_file(evidence.path, notice) as file:
-        name = _named_by_its_rows(file, file_format, benchmark, claim)
-        window, args = apart(name, evidence.task_args)
-        if window:
-            notice(f"the claim is held against {described(window)} alone; the audit looks at the whole file")
-        run_ = grade(
-            file, benchmark=name, profiles=(profile,), data=data, task_args=task_args, file_format=file_format,
-            out=out, workers=workers, allow_unsafe=allow_unsafe, progress=progress, notice=notice,
-        )  # fmt: skip
-        about_rows = msgspec.structs.replace(evidence, path=file, benchmark=name, task_args=args)
-        audited = msgspec.structs.replace(audit(about_rows, run_), file=str(path))
-    run_.write(AUDIT, encode(audited, indent=2) + b"\n")
+    run_, audited = _grade_and_audit(evidence, out, claim)
     report(run_)
     return answer(replicate(run_, published, profile=profile), published, audited)
+
+
+def _grade_and_audit(evidence: Evidence, out: str | Path | None, claim: str) -> tuple[Run, Audit]:
+    """A run made of a file, and the audit of the file, which the run keeps."""
+    for earlier in evidence.previous:
+        require_file(earlier)
+    with completion_file(evidence.path, evidence.notice) as file:
+        name = _named_by_its_rows(file, evidence.file_format, evidence.benchmark, claim)
+        window, args = apart(name, evidence.task_args)
+        if window:
+            evidence.notice(
+                f"the claim is held against {described(window)} alone; the audit looks at the whole file"
+            )
+        run_ = grade(
+            file, benchmark=name, profiles=(evidence.profile,), data=evidence.data, task_args=evidence.task_args,
+            file_format=evidence.file_format, out=out, workers=evidence.workers, allow_unsafe=evidence.allow_unsafe,
+            progress=evidence.progress, notice=evidence.notice,
+        )  # fmt: skip
+        audited = audit(replace(evidence, path=file, benchmark=name, task_args=args), run_)
+    audited = replace(audited, file=str(evidence.path))
+    run_.write(AUDIT, encode(audited, indent=2) + b"\n")
+    return run_, audited
 
 
 def _named_by_its_rows(path: Path, file_format: str | None, benchmark: str | None, claim: str) -> str:
@@ -406,11 +291,144 @@ def _named_by_its_rows(path: Path, file_format: str | None, benchmark: str | Non
         return benchmark or benchmark_of(source, importer)
 
 
+# ----------------------------------------------------------------------------------------------------------------
+# What is done with a run that is stored.
+
+
+def load(path: str | Path) -> Run:
+    """Open a run from its folder, or from a pack of it.
+
+    Raises:
+        BadRecord: the folder holds no run, or the pack is damaged.
+    """
+    return Run.open(Path(path))
+
+
+def report(run_: Run | str | Path) -> Path:
+    """Write a run's ``report.html`` anew and return its path; `report_files` writes other formats, or a part.
+
+    Raises:
+        UserError: the run was not graded yet.
+    """
+    return report_files(run_)[0]
+
+
+def report_files(
+    run_: Run | str | Path,
+    file_format: str = "html",
+    *,
+    window: Mapping[str, str] = EVERYTHING,
+    cutoff: str | None = None,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+    log_to: Sequence[str] = (),
+) -> list[Path]:
+    """Write a run's report as files, one for each table or figure, and return their paths.
+
+    Args:
+        run_: the run, or its folder.
+        file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``parquet``,
+            ``json``, ``bibtex``, ``model-index``, ``eval-results``.
+        window: arguments of the benchmark that leave problems out, for a report on the others; the summary stays.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
+        data: local data file or folder, for a window or a cut-off.
+        out: the page, or the folder of the other formats' files; None for the run's own folder.
+        log_to: as for `run`; the stored summary is logged.
+
+    Raises:
+        UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
+            is unknown, or leaves nothing.
+        NotTracked: the files are written, and a tracker did not take the results.
+    """
+    from truegrade.report.export import export_report
+
+    opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
+    if not window and cutoff is None:
+        return track(opened, trackers, export_report(opened, file_format, as_path(out)))
+    if log_to:
+        raise UserError("`log_to` logs whole runs: leave out `window` and `cutoff`")
+    check_cutoff(cutoff)
+    chosen = window_of(opened.manifest, window)
+    problems = narrow(
+        problems_of(opened, load_for(opened, None, as_path(data), ignore, download_progress)), chosen
+    )
+    summary = summarise_part(opened, problems, window=chosen, cutoff=cutoff)
+    part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
+    own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
+    return export_report(opened, file_format, as_path(out) or own, summary)
+
+
+def export(
+    run_: Run | str | Path,
+    file_format: str | Exporter,
+    *,
+    profile: AnyProfile | None = None,
+    benchmark: str | BenchmarkSpec | None = None,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+) -> Path:
+    """Write a run as a file that another tool reads, and return its path.
+
+    Args:
+        run_: the run, or its folder.
+        file_format: a name of `truegrade.store.exporters.EXPORTERS`, or an Exporter.
+        profile: the rules that take the answers out of the replies, and whose verdicts are written; None for the
+            format's own choice.
+        benchmark: the benchmark file, of a run that was made elsewhere with one.
+        data: local data file or folder.
+        out: the file; None for the format's own name in the run's folder.
+
+    Raises:
+        UserError: a name or file is at fault, or the run lacks what the format needs.
+    """
+    rules = find_profile(profile or find_exporter(file_format).profile)
+    opened = run_ if isinstance(run_, Run) else load(run_)
+    problems = problems_of(opened, load_for(opened, benchmark, as_path(data), ignore, download_progress))
+    return export_run(opened, problems, rules, file_format, as_path(out))
+
+
+def compare(
+    first: Run | str | Path,
+    second: Run | str | Path,
+    *,
+    profile: str | None = None,
+    force: bool = False,
+    window: Mapping[str, str] = EVERYTHING,
+) -> PairedComparison:
+    """Compare two runs, paired by task: second minus first, with an interval.
+
+    `truegrade.analysis.comparison.compare_runs` compares more of them, and profiles of one run.
+
+    Args:
+        first: the baseline.
+        second: the contender.
+        profile: under which rules; None if each run has only one.
+        force: compare even what is not comparable.
+        window: arguments of the benchmark that leave problems out.
+
+    Raises:
+        NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
+    """
+    profiles = () if profile is None else (profile,)
+    return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
+
+
+def as_path(value: str | Path | None) -> Path | None:
+    """A path of what a caller gave."""
+    return None if value is None else Path(value)
+
+
 def _adapter(given: str | Path) -> Path:
     folder = Path(given)
     if not folder.exists():
         raise UserError(f"`adapter` {folder}: no such folder; name the one that the completions were made with")
     return folder
+
+
+def grader_for(settings: Settings) -> Grader:
+    """What gives the verdicts, where and with as many workers as the settings say."""
+    unsafe = unsafe_allowed(settings.allow_unsafe)
+    return open_grader(settings.executor, workers=settings.workers, allow_unsafe=unsafe)
 
 
 def unsafe_allowed(allowed: bool | None = None) -> bool:

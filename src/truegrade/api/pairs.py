@@ -1,7 +1,7 @@
 """Pairs of a model and a benchmark: all are checked before the first is asked, then each becomes a run of its own.
 
-`truegrade.api.several` and `truegrade.api.suites` say which pairs; the page that shows them is written here, at
-the end of every pair.
+`run_all` names the pairs one by one, `truegrade.api.suites` by suites; the page that shows them is written here,
+at the end of every pair.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from truegrade.agents import Agent
 from truegrade.analysis.standings import LeftOutBenchmark, PairStanding, SuiteStanding, pair_standing, titled
-from truegrade.api import DEFAULT_PROFILES, run
+from truegrade.api import evaluate, grader_for
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import DataMissing, TruegradeError, UserError
 from truegrade.files import run_log
+from truegrade.models import find_preset
+from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.pipeline.generate import complete
-from truegrade.pipeline.grade import open_grader
 from truegrade.pipeline.importing import RUNS
-from truegrade.pipeline.loading import Limit
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.stages import RunRequest, prepare, submit
+from truegrade.pipeline.stages import prepare, submit
 from truegrade.pipeline.verdicts import with_packages
-from truegrade.profiles import AnyProfile, Profile, find_profile
-from truegrade.records.config import RequestPolicy, Sampling
+from truegrade.profiles import Profile, find_profile
+from truegrade.records.config import RequestPolicy
 from truegrade.report.progress_lines import download_progress
 from truegrade.report.suite_html import write_suite
+from truegrade.settings import DEFAULT_MODEL, PairsSettings, RunSettings, keywords_of
 from truegrade.statistics.windows import check_cutoff
 from truegrade.store import Run
 from truegrade.store.journal import Notice
@@ -37,49 +38,30 @@ from truegrade.store.manifest import now, open_batches, read_manifest
 from truegrade.store.run import refuse_mixing
 from truegrade.store.trackers import NotTracked, open_trackers
 
+ONE_MODELS = ("input_price", "output_price", ARGUMENT)
+"""Model arguments that are true of one model only."""
+
+ONE_PROVIDERS = "api_key_env"
+"""The model argument that is true of the models of one provider only."""
+
 NOT_YET = "its turn has not come, or the command was stopped before its end; the same command goes on"
 """Why a pair is not complete whose turn has not come."""
 
 
 class WantedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
-    """One benchmark as every model is to be asked about it; fields as the parameters of `truegrade.run`."""
+    """One benchmark as every model is to be asked about it."""
 
     benchmark: str | BenchmarkSpec
-    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES
-    n: int = 1
-    data: str | Path | None = None
-    task_args: Mapping[str, str] | None = None
-    limit: Limit = None
-    sampling: Sampling | None = None
-    cutoff: str | None = None
+    settings: RunSettings
+    """Their model and folder stand for nothing: every pair has its own."""
+    optional: bool = False
+    """Left out where its data are not at hand."""
 
     @property
     def title(self) -> str:
         """Its name, with its arguments."""
         name = self.benchmark if isinstance(self.benchmark, str) else self.benchmark.name
-        return titled(name, self.task_args or {})
-
-
-class SharedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What all pairs have in common; fields as the parameters of `truegrade.run`."""
-
-    ids: Sequence[str] = ()
-    request_policy: RequestPolicy
-    base_url: str | None
-    model_args: Mapping[str, Any] | None
-    agent: str | Agent | None
-    agent_args: Mapping[str, Any] | None
-    reuse: str | Path | None = None
-    cache: bool | None
-    probe: bool
-    batch: bool
-    exclude_seen: bool
-    ks: Sequence[int] | None
-    workers: int | None
-    executor: str
-    allow_unsafe: bool
-    packages: Sequence[str]
-    log_to: Sequence[str]
+        return titled(name, self.settings.task_args)
 
 
 class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,9 +69,11 @@ class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
+    settings: RunSettings
+    """What all pairs have in common; where benchmarks differ, their own hold."""
     wanted: Sequence[WantedBenchmark]
     models: Sequence[str | Model]
-    out: Path = RUNS
+    out: Path
     origins: Mapping[str, str] = {}
     """Where each suite was found, by its name."""
     missing: Mapping[str, str] = {}
@@ -102,35 +86,112 @@ class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
 class _Pair(msgspec.Struct, frozen=True, kw_only=True):
     """One model on one benchmark, checked: nothing stands in its way but the service itself."""
 
-    request: RunRequest
-    wanted: WantedBenchmark
+    asked: str | BenchmarkSpec
+    settings: RunSettings
     profiles: Sequence[Profile]
     label: str
     benchmark: str
     model: str
     folder: Path
-    notice: Notice
+
+    def told(self, sentence: str) -> str:
+        """Tell the person a sentence, and hand it back."""
+        self.settings.notice(sentence)
+        return sentence
 
 
-def evaluate(
-    asked: AskedPairs,
-    shared: SharedSettings,
-    *,
-    progress: Progress,
-    notice: Notice,
-) -> SuiteStanding:
-    """Check every pair, then ask, grade and count one after the other, and write the page after each.
+@keywords_of(PairsSettings, but=("model", "skip_missing"))
+def run_all(benchmarks: Sequence[str | BenchmarkSpec], given: dict[str, Any]) -> list[PairStanding]:
+    """Evaluate every model on every benchmark, as `truegrade.run` does one on one.
+
+    Every pair is opened and checked before the first request of the first one. A pair that fails later does not
+    stop the others. The same call resumes: what is stored is neither requested nor graded again, whether this
+    function or `truegrade.run` made it. ``suite.html`` in the folder of the runs shows all pairs; it is written
+    again at the end of each. With ``batch`` the batches of all pairs are submitted before the first is waited for.
+
+    A model that is an object is asked about each benchmark in an event loop of its own, and closed after each;
+    weights that run in this process are loaded for the check and again for each benchmark. ``max_cost_usd`` bounds
+    all pairs together, with what earlier calls spent on them. ``data`` is a folder, or a file with one benchmark.
+    What can be true of one model, or of the models of one provider, or of one pair only (prices, ``adapter``,
+    ``base_url``, ``reuse``) is refused with several.
 
     Args:
-        asked: benchmarks and models.
-        shared: what all pairs have in common.
-        progress, notice: as for `truegrade.api.several.run_all`.
+        benchmarks: names, files or objects, as for `truegrade.run`.
+
+    Returns:
+        One for each pair, all benchmarks of the first model first.
+
+    Raises:
+        UserError: a name, file or number is at fault, of whatever pair; the message says which and what to do.
+            Nothing was asked.
+    """
+    models = given.pop("models", (DEFAULT_MODEL,))
+    settings = RunSettings(**given)
+    refuse_shared(benchmarks, models, settings)
+    wanted = [WantedBenchmark(benchmark=each, settings=settings) for each in benchmarks]
+    asked = AskedPairs(
+        name=", ".join(each.title for each in wanted),
+        description="Several benchmarks or models of one command.",
+        settings=settings, wanted=wanted, models=models, out=Path(settings.out or RUNS),
+    )  # fmt: skip
+    return evaluate_pairs(asked).pairs
+
+
+def refuse_shared(
+    benchmarks: Sequence[str | BenchmarkSpec],
+    models: Sequence[str | Model],
+    settings: RunSettings,
+) -> None:
+    """Refuse arguments that cannot be meant for all.
+
+    Raises:
+        UserError: which, and why.
+    """
+    if not benchmarks or not models:
+        raise UserError("name at least one benchmark (`benchmark`) and one model (`model`)")
+    model_args, data, reuse = settings.arguments_of_model, settings.data, settings.reuse
+    given = [
+        *(["`base_url`"] if settings.base_url is not None else []),
+        *([f"`model_args` {ONE_PROVIDERS}"] if ONE_PROVIDERS in model_args else []),
+    ]
+    providers = dict.fromkeys(_provider(model) for model in models)
+    if given and len(providers) > 1:
+        raise UserError(
+            f"{' and '.join(given)} can only be true of one provider, and the models are of {len(providers)}"
+            f" ({', '.join(providers)}): ask the models of each provider by a command of its own"
+        )
+    alone = [name for name in ONE_MODELS if name in model_args]
+    if alone and len(models) > 1:
+        raise UserError(
+            f"`model_args` {', '.join(alone)} can only be true of one model, and {len(models)} are named: ask each"
+            " by a command of its own"
+        )
+    if data is not None and len(benchmarks) > 1 and Path(data).is_file():
+        raise UserError(
+            f"`data` {data} is one file, and {len(benchmarks)} benchmarks are named: give the folder that holds"
+            " their files"
+        )
+    if reuse is not None and len(benchmarks) * len(models) > 1:
+        raise UserError(
+            f"`reuse` {reuse} holds one model's replies to one benchmark: name one model and benchmark"
+        )
+
+
+def _provider(model: str | Model) -> str:
+    if not isinstance(model, str):
+        return model.name.partition("/")[0]
+    preset = find_preset(model)
+    return (model if preset is None else preset.name).partition("/")[0]
+
+
+def evaluate_pairs(asked: AskedPairs) -> SuiteStanding:
+    """Check every pair, then ask, grade and count one after the other, and write the page after each.
 
     Raises:
         UserError: a name, file or number is at fault, of whatever pair. Nothing was asked.
     """
     missing = dict(asked.missing)
-    pairs = _checked(asked, shared, missing, notice)
+    pairs = _checked(asked, missing)
     left_out = asked.leave_out(missing) if asked.leave_out and missing else []
     so_far = SuiteStanding(
         name=asked.name, description=asked.description, updated=now(), origins=dict(asked.origins),
@@ -138,39 +199,38 @@ def evaluate(
         left_out=left_out,
     )  # fmt: skip
     write_suite(so_far)
-    budget = _SharedBudget(shared.request_policy, pairs)
+    budget = _SharedBudget(asked.settings.request_policy, pairs)
     refused: dict[Path, str | None] = {}
-    if shared.batch:
-        refused = {pair.folder: _submitted(pair, budget, shared.ks, progress) for pair in pairs}
-        shared = msgspec.structs.replace(shared, probe=False)  # that was done before the submission
+    if asked.settings.batch:
+        refused = {pair.folder: _submitted(pair, budget) for pair in pairs}
     for place, pair in enumerate(pairs):
-        watch = _Labelled(progress, f"{place + 1}/{len(pairs)} {pair.label}")
-        ended = _carried_out(pair, shared, budget, watch, failure=refused.get(pair.folder))
+        watch = _Labelled(asked.settings.progress, f"{place + 1}/{len(pairs)} {pair.label}")
+        ended = _carried_out(pair, budget, watch, failure=refused.get(pair.folder))
         done = [*so_far.pairs[:place], ended, *so_far.pairs[place + 1 :]]
-        so_far = msgspec.structs.replace(so_far, updated=now(), pairs=done)
+        so_far = replace(so_far, updated=now(), pairs=done)
         write_suite(so_far)
     return so_far
 
 
-def _checked(asked: AskedPairs, shared: SharedSettings, missing: dict[str, str], notice: Notice) -> list[_Pair]:
+def _checked(asked: AskedPairs, missing: dict[str, str]) -> list[_Pair]:
     """Open everything of every pair and refuse what cannot end well; to ``missing`` come those without data.
 
     Raises:
-        UserError: as `evaluate`.
+        UserError: as `evaluate_pairs`.
     """
-    opened = {id(wanted): [find_profile(each) for each in wanted.profiles] for wanted in asked.wanted}
+    opened = {id(each): [find_profile(name) for name in each.settings.profiles] for each in asked.wanted}
     for wanted in asked.wanted:
-        check_cutoff(wanted.cutoff)
-    open_trackers(shared.log_to)
-    with_packages({}, shared.packages)
-    open_grader(shared.executor, workers=shared.workers, allow_unsafe=shared.allow_unsafe).close()
+        check_cutoff(wanted.settings.cutoff)
+    open_trackers(asked.settings.log_to)
+    with_packages({}, asked.settings.packages)
+    grader_for(asked.settings).close()
     pairs: list[_Pair] = []
     for model in asked.models:
         for wanted in asked.wanted:
             if wanted.title in missing:
                 continue
             try:
-                _add_checked(pairs, asked.out, model, wanted, opened[id(wanted)], shared, notice)
+                _add_checked(pairs, asked.out, model, wanted, opened[id(wanted)])
             except DataMissing as error:
                 if asked.leave_out is None:
                     raise
@@ -178,20 +238,8 @@ def _checked(asked: AskedPairs, shared: SharedSettings, missing: dict[str, str],
     return pairs
 
 
-_OF_REQUEST = (
-    "ids", "request_policy", "base_url", "model_args", "agent", "agent_args", "reuse", "cache", "probe", "batch",
-    "exclude_seen",
-)  # fmt: skip
-
-
 def _add_checked(
-    pairs: list[_Pair],
-    under: Path,
-    model: str | Model,
-    wanted: WantedBenchmark,
-    profiles: Sequence[Profile],
-    shared: SharedSettings,
-    notice: Notice,
+    pairs: list[_Pair], under: Path, model: str | Model, wanted: WantedBenchmark, profiles: Sequence[Profile]
 ) -> None:
     """Open everything of a pair, refuse what cannot end well, and keep nothing but its names: its problems or
     weights may be large.
@@ -200,16 +248,12 @@ def _add_checked(
         UserError: as `truegrade.pipeline.stages.prepare`, or the pair was named before.
         DataMissing: the benchmark's data are not at hand.
     """
-    request = RunRequest(
-        benchmark=wanted.benchmark, model=model, n=wanted.n, data=wanted.data, task_args=wanted.task_args,
-        limit=wanted.limit, sampling=wanted.sampling, out=None, under=under,
-        **{name: getattr(shared, name) for name in _OF_REQUEST},
-    )  # fmt: skip
     label = f"{wanted.title} with {model if isinstance(model, str) else model.name}"
-    told = _each_once(label, notice)
+    told = _each_once(label, wanted.settings.notice)
+    settings = replace(wanted.settings, model=model, notice=told, out=None)
     try:
-        plan = prepare(request, profiles, grading=True, ks=shared.ks, notice=told, shown=download_progress)
-        if isinstance(request.model, str):
+        plan = prepare(wanted.benchmark, settings, profiles, grading=True, shown=download_progress, under=under)
+        if isinstance(model, str):
             complete(plan.asked.close())  # weights may fill the memory: each pair opens them when its turn comes
         if (stored := plan.folder / "manifest.json").exists():
             refuse_mixing(plan.folder, read_manifest(stored), plan.manifest)
@@ -219,18 +263,9 @@ def _add_checked(
         raise UserError(f"{label}: {error}") from error
     if any(pair.folder == plan.folder for pair in pairs):
         raise UserError(f"{label} is named twice: name it once, and more samples by `n`")
-    named = {"benchmark": titled(plan.loaded.name, plan.loaded.args), "model": plan.asked.name}
-    pairs.append(
-        _Pair(
-            request=request,
-            wanted=wanted,
-            profiles=profiles,
-            label=label,
-            folder=plan.folder,
-            notice=told,
-            **named,
-        )
-    )
+    names = {"label": label, "benchmark": titled(plan.loaded.name, plan.loaded.args), "model": plan.asked.name}
+    settings = replace(settings, out=plan.folder)
+    pairs.append(_Pair(asked=wanted.benchmark, settings=settings, profiles=profiles, folder=plan.folder, **names))
 
 
 def _each_once(label: str, notice: Notice) -> Notice:
@@ -274,7 +309,7 @@ class _SharedBudget:
         if self._policy.max_cost_usd is None:
             return self._policy
         others_usd = sum(usd for folder, usd in self._spent_usd.items() if folder != pair.folder)
-        return msgspec.structs.replace(self._policy, max_cost_usd=max(0.0, self._policy.max_cost_usd - others_usd))
+        return replace(self._policy, max_cost_usd=max(0.0, self._policy.max_cost_usd - others_usd))
 
     def ended(self, pair: _Pair) -> None:
         """Note what a pair has cost by now."""
@@ -291,45 +326,37 @@ def _spent_usd(pair: _Pair) -> float:
     )
 
 
-def _submitted(pair: _Pair, budget: _SharedBudget, ks: Sequence[int] | None, progress: Progress) -> str | None:
+def _submitted(pair: _Pair, budget: _SharedBudget) -> str | None:
     """Hand a pair's requests to the service's batches, so that the pairs wait together; why that failed."""
     run_log.end()
-    request = msgspec.structs.replace(pair.request, request_policy=budget.policy_for(pair))
+    settings = replace(pair.settings, request_policy=budget.policy_for(pair))
     try:
-        submit(request, pair.profiles, ks=ks, progress=progress, notice=pair.notice, shown=download_progress)
+        submit(pair.asked, settings, pair.profiles, shown=download_progress)
     except TruegradeError as error:
-        pair.notice(str(error))
-        return str(error)
+        return pair.told(str(error))
     finally:
         budget.ended(pair)
     return None
 
 
-def _carried_out(
-    pair: _Pair, shared: SharedSettings, budget: _SharedBudget, progress: Progress, *, failure: str | None
-) -> PairStanding:
+def _carried_out(pair: _Pair, budget: _SharedBudget, progress: Progress, *, failure: str | None) -> PairStanding:
     """Ask, grade and count one pair; why that did not come to its end is part of what is returned.
 
     A pair that failed already, for the reason given, is left as it is.
     """
     done: Run | None = None
     run_log.end()  # what is said from here on belongs to this pair's run
-    shared = msgspec.structs.replace(shared, request_policy=budget.policy_for(pair))
-    arguments = msgspec.structs.asdict(shared) | msgspec.structs.asdict(pair.wanted)
-    del arguments["benchmark"]
+    settings = replace(pair.settings, request_policy=budget.policy_for(pair), progress=progress)
+    if settings.batch:  # it was probed before the submission
+        settings = replace(settings, probe=False)
     try:
         if failure is None:
-            done = run(
-                pair.request.benchmark, model=pair.request.model, out=pair.folder, progress=progress,
-                notice=pair.notice, **arguments,
-            )  # fmt: skip
+            done = evaluate(pair.asked, settings)
             failure = done.shortfall
     except NotTracked as error:
-        done, failure = error.made, str(error)
-        pair.notice(failure)
+        done, failure = error.made, pair.told(str(error))
     except TruegradeError as error:
-        failure = str(error)
-        pair.notice(failure)
+        failure = pair.told(str(error))
     budget.ended(pair)
     return _standing(pair, done or pair.folder, failure)
 

@@ -40,8 +40,9 @@ from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import open_profile, open_stored
 from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
 from truegrade.report import format as fmt
-from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
+from truegrade.settings import Silent
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.error_rates import (
     USUAL_RIGHT,

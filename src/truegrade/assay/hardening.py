@@ -26,8 +26,9 @@ from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.progress import Progress
 from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.report import format as fmt
-from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
+from truegrade.settings import Silent
 from truegrade.statistics import wilson
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically

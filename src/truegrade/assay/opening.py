@@ -38,8 +38,9 @@ from truegrade.pipeline.progress import Progress
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
-from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
+from truegrade.settings import Silent
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import environment, now
 

@@ -22,6 +22,7 @@ from truegrade.cli.options import (
     read_limit,
     unsafe_option,
     with_flags,
+    workers_option,
 )
 from truegrade.files.writing import without_keys
 
@@ -131,7 +132,7 @@ def assay() -> None:
               help="Confidence level of the intervals.")  # fmt: skip
 @click.option("--fail-if", metavar="RULE", help="Exit with 1 where this holds, e.g. 'J < 0.9 or forgeable'.")
 @click.option("--out", type=click.Path(path_type=Path), help="Output folder. [default: runs/assay-NAME-HASH]")
-@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]")
+@workers_option
 @data_options
 @unsafe_option
 @json_option

@@ -19,33 +19,25 @@ from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
-from truegrade.cli.files import complete_names, completion, export, lm_eval_tasks, pack, report
+from truegrade.cli.files import completion, export, lm_eval_tasks, pack, report
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
 from truegrade.cli.options import (
     LEVELS,
     Number,
-    data_options,
+    SettingsCommand,
+    complete_names,
     echo,
-    exclude_seen_option,
-    generation_arguments,
-    generation_options,
-    grading_options,
+    given_settings,
     json_option,
-    model_option,
-    models_option,
     notice,
-    of_suite,
     print_json,
     progress_for,
-    read_limit,
     remember_command,
-    skip_missing_option,
     tell,
     unsafe_option,
     with_flags,
 )
 from truegrade.cli.replication import audit, check, replicate
-from truegrade.cli.sections import SectionedGroup
 from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
 
@@ -53,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truegrade.analysis.standings import LeftOutBenchmark, PairStanding
-    from truegrade.pipeline.loading import Limit
     from truegrade.store import Run
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -61,6 +52,41 @@ _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 EXIT_USER_ERROR = 2
 EXIT_GRADER_ERROR = EXIT_INCOMPLETE = EXIT_NOT_TRACKED = 1
 EXIT_INTERRUPTED = 130
+
+
+SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Grade, run, check", ("grade", "run", "check", "assay", "generate")),
+    (
+        "Read results",
+        ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
+    ),
+    ("Problems and models", ("benchmarks", "suites", "profiles", "models", "data", "agents", "evolve")),
+    ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
+    ("Lists for extensions", ("importers", "exporters", "providers", "searchers")),
+)
+"""Heading and commands, in the order in which they are shown; a command that is not named comes last."""
+
+
+class SectionedGroup(click.Group):
+    """A group whose help lists its commands under headings, each with the first clause of its help."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections."""
+        named = {name for _, names in SECTIONS for name in names}
+        rest = tuple(name for name in self.list_commands(ctx) if name not in named)
+        for heading, names in (*SECTIONS, ("More", rest)):
+            known = [(name, self.commands[name]) for name in names if name in self.commands]
+            if known:
+                with formatter.section(heading):
+                    formatter.write_dl([(name, _said(command)) for name, command in known])
+
+
+def _said(command: click.Command) -> str:
+    """The first clause: up to a full stop, colon or semicolon."""
+    text = " ".join((command.help or "").split("\n\n")[0].split())
+    for mark in (". ", ": ", "; ", " ("):
+        text = text.partition(mark)[0]
+    return text.rstrip(".")
 
 
 class Commands(SectionedGroup):
@@ -156,18 +182,10 @@ def main(context: click.Context, log_level: str) -> None:
 # --------------------------------------------------------------------------------------- the three verbs
 
 
-@main.command()
+@main.command(cls=SettingsCommand, several=("model",))
 @click.argument("benchmark", nargs=-1, required=True)
-@models_option
-@generation_options
-@data_options
-@grading_options
-@skip_missing_option
 @json_option
-def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
-        workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
-        log_to: tuple[str, ...], allow_unsafe: bool | None, skip_missing: bool, as_json: bool,
-        **options: Any) -> None:  # fmt: skip
+def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     BENCHMARK may also be a suite (`truegrade suites`, or a TOML file): its benchmarks, with its settings, of which
@@ -176,62 +194,40 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
     fails later does not stop the others.
     """
     from truegrade import api
-    from truegrade.models import DEFAULT_MODEL
     from truegrade.pipeline.suites import is_suite
 
-    models = model or (DEFAULT_MODEL,)
-    arguments: dict[str, Any] = {
-        "profiles": profiles,
-        "ks": ks or None,
-        "workers": workers,
-        "executor": executor,
-        "allow_unsafe": allow_unsafe,
-        "cutoff": cutoff,
-        "packages": packages,
-        "log_to": log_to,
-        "progress": progress_for(as_json),
-        **generation_arguments(options),
-    }
+    given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
+    models = given.pop("model", ())
     if any(is_suite(each) for each in benchmark):
         from truegrade.api.suites import run_suite
 
-        found = run_suite(benchmark, models=model, skip_missing=skip_missing, **of_suite(arguments))
+        for name, option in (("ids", "--id"), ("reuse", "--reuse")):
+            if name in given:
+                raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
+        found = run_suite(benchmark, models=models, **given)
         code = _show_pairs(found.pairs, found if as_json else None, found.folder, found.left_out)
-    elif skip_missing:
+    elif "skip_missing" in given:
         raise click.UsageError("--skip-missing leaves benchmarks of a suite out, and no suite is named.")
-    elif len(benchmark) * len(models) > 1:
-        from truegrade.api.several import run_all
+    elif len(benchmark) > 1 or len(models) > 1:
+        from truegrade.api.pairs import run_all
 
-        pairs = run_all(benchmark, models=models, **arguments)
+        pairs = run_all(benchmark, **({"models": models} if models else {}), **given)
         code = _show_pairs(pairs, pairs if as_json else None, pairs[0].run.parent)
     else:
-        code = _show(lambda: api.run(benchmark[0], model=models[0], **arguments), as_json)
+        model = dict(zip(("model",), models, strict=False))
+        code = _show(lambda: api.run(benchmark[0], **model, **given), as_json)
     if code:
         sys.exit(code)
 
 
-@main.command()
+@main.command(cls=SettingsCommand)
 @click.argument("benchmark")
-@model_option
-@generation_options
-@data_options
-@click.option("--as", "profile", default="strict", show_default=True, help="Profile that writes the prompts.")
-@unsafe_option
 @json_option
-def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool | None, as_json: bool,
-             **options: Any) -> None:  # fmt: skip
+def generate(benchmark: str, as_json: bool, **_: Any) -> None:
     """Generate samples with a model and store them, without grading."""
     from truegrade import api
-    from truegrade.models import DEFAULT_MODEL
 
-    made = api.generate(
-        benchmark,
-        model=model or DEFAULT_MODEL,
-        profile=profile,
-        allow_unsafe=allow_unsafe,
-        progress=progress_for(as_json),
-        **generation_arguments(options),
-    )
+    made = api.generate(benchmark, **given_settings(), progress=progress_for(as_json), notice=notice)
     stored = len(made.answered())
     if as_json:
         print_json({"run": str(made.path), "completions": stored})
@@ -239,53 +235,17 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
         echo(f"{stored} completions in {made.path}; grade them with: truegrade grade {made.path}")
 
 
-@main.command()
+@main.command(cls=SettingsCommand)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE|FOLDER...")
-@click.option(
-    "--benchmark", "-b", help="Benchmark that the completions of a file answer; runs and Inspect logs record it."
-)
-@click.option("--format", "file_format", help="Format of the file. [default: detected]")
-@click.option(
-    "--limit",
-    metavar="N|A-B",
-    callback=read_limit,
-    help="Problems that a file answers: the first N, or a 1-based range.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file or a pack."
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=float,
-    metavar="SECONDS",
-    help="CPU seconds of a program, call or test, instead of the profiles' own limits: settles verdicts"
-    " at or near a time limit.",
-)
-@click.option(
-    "--adapter",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Adapter that the completions were made with: problems that it learned from are refused.",
-)
-@exclude_seen_option
-@data_options
-@grading_options
 @json_option
-def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[int, ...], as_json: bool,
-          **options: Any) -> None:  # fmt: skip
+def grade(sources: tuple[Path, ...], out: Path | None, as_json: bool, **_: Any) -> None:
     """Grade runs, or files of completions of other tools (docs/formats.md), also in a folder or zip."""
     from truegrade import api
     from truegrade.pipeline.loading import completion_files
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
-
-    def graded(file: Path) -> Run:
-        return api.grade(
-            file, limit=limit, out=out, ks=ks or None, progress=progress_for(as_json), notice=notice, **options
-        )
-
+    given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
     codes = []
     for source in sources:
         with completion_files(source, notice) as files:
@@ -293,7 +253,7 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
                 raise click.UsageError(f"--out names one folder, but {source} holds {len(files)} files")
             for file in files:
                 try:
-                    codes.append(_show(partial(graded, file), as_json))
+                    codes.append(_show(partial(api.grade, file, **given), as_json))
                 except TruegradeError as error:
                     if len(files) == 1:
                         raise

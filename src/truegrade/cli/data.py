@@ -15,7 +15,16 @@ from truegrade.cli.data_changed import (
     refuse_others,
     statement_options,
 )
-from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option, with_flags
+from truegrade.cli.options import (
+    Number,
+    echo,
+    json_option,
+    notice,
+    print_json,
+    progress_for,
+    unsafe_option,
+    with_flags,
+)
 
 
 @click.group()
@@ -171,14 +180,13 @@ def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, worker
     from truegrade.builders.leetcode import OF_LEETCODE
     from truegrade.builders.mutation.file import mutate_file
     from truegrade.builders.mutation.mutants import MutationOptions
-    from truegrade.report.progress_lines import Silent, TerminalProgress
     from truegrade.sandbox import Limits, Sandbox
 
     chosen = {name: value for name, value in asked.items() if value is not None}
     options = MutationOptions(**chosen, preamble=preamble.read_text(encoding="utf-8") if preamble else "")
     limits = Limits(cpu_s=options.cpu_s, memory_bytes=1 << 30, packages=OF_LEETCODE)
     with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe)) as sandbox:
-        watch = Silent() if as_json else TerminalProgress()
+        watch = progress_for(as_json)
         mutated = mutate_file(file, out, options, sandbox, workers=sandbox.workers, watch=watch, notice=notice)
     if as_json:
         print_json(mutated)

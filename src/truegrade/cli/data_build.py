@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import Number, echo, json_option, model_args_option, notice, print_json, unsafe_option
+from truegrade.cli.options import (
+    Number,
+    base_url_option,
+    echo,
+    json_option,
+    model_args_option,
+    notice,
+    print_json,
+    progress_for,
+    temperature_option,
+    unsafe_option,
+    workers_option,
+)
 
 if TYPE_CHECKING:
     from truegrade.builders.recheck import OutputDifference
@@ -34,9 +46,6 @@ def _inputs() -> Callable[[Any], Any]:
 
 
 _verbose = click.option("--verbose", is_flag=True, help="Print the reason for each program that was left out.")
-_workers = click.option(
-    "--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]"
-)
 
 
 @click.group("build")
@@ -61,7 +70,7 @@ def build() -> None:
 )
 @click.option("--fit", "examples", type=click.Path(path_type=Path),
               help="File of execution rows; the weights are fitted to its programs.")  # fmt: skip
-@_workers
+@workers_option
 @unsafe_option
 @json_option
 def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path | None, examples: Path | None,
@@ -95,7 +104,7 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
 @_out("leetcode.jsonl")
 @click.option("--per-question", default=3, show_default=True, type=click.IntRange(min=1),
               help="Submissions kept of each question.")  # fmt: skip
-@_workers
+@workers_option
 @_verbose
 @unsafe_option
 @json_option
@@ -118,7 +127,7 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
 @click.option("--size", type=click.IntRange(min=1), help="Rows at most. [default: all there are]")
 @click.option("--seed", default=0, show_default=True, help="Decides the inputs.")
 @_inputs()
-@_workers
+@workers_option
 @_verbose
 @unsafe_option
 @json_option
@@ -135,12 +144,12 @@ def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_
 
 @build.command("llm-list")
 @click.option("--model", "-m", required=True, help="Model that proposes programs: provider/name.")
-@click.option("--base-url", help="Address of an OpenAI-compatible service.")
+@base_url_option
 @model_args_option
 @click.option("--size", default=100, show_default=True, type=click.IntRange(min=1), help="Programs.")
 @_out("llm-list.jsonl")
 @_inputs()
-@click.option("--temperature", type=Number(min=0), help="[default: the service's]")
+@temperature_option
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), help="Maximum tokens per reply. [default: the service's]"
 )
@@ -158,8 +167,7 @@ def build_llm_list(model: str, base_url: str | None, model_args: dict[str, Any],
     from truegrade.builders.llm_list import JournalEntry, LlmListOptions
     from truegrade.builders.llm_list import build as rows_of
     from truegrade.models import open_model
-    from truegrade.pipeline.asking import require_price
-    from truegrade.pipeline.questioning import Asker
+    from truegrade.pipeline.asking import Asker, require_price
     from truegrade.records.config import RequestPolicy, Sampling
     from truegrade.store.journal import Journal, read_journal
 
@@ -190,7 +198,7 @@ def build_llm_list(model: str, base_url: str | None, model_args: dict[str, Any],
 
 @click.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
-@_workers
+@workers_option
 @unsafe_option
 @json_option
 @click.pass_context
@@ -198,10 +206,9 @@ def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: boo
     """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
     from truegrade.builders.recheck import check_rows
     from truegrade.datasets.executions import read_rows
-    from truegrade.report.progress_lines import Silent, TerminalProgress
 
     rows = read_rows(file)
-    watch = Silent() if as_json else TerminalProgress()
+    watch = progress_for(as_json)
     differences: list[OutputDifference] = []
     outputs = 0
     with _jail(workers, allow_unsafe) as sandbox:
@@ -261,10 +268,9 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
     """
     from truegrade.datasets.executions import Refused, prepare, write_rows
     from truegrade.errors import UserError
-    from truegrade.report.progress_lines import Silent, TerminalProgress
 
     prepare(out)
-    watch = Silent() if as_json or total is None else TerminalProgress()
+    watch = progress_for(as_json or total is None)
     rows: list[ExecutionRow] = []
     refused: list[Refused] = []
     watch.start("build", total=total or 0, done=0)

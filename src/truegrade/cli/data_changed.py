@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import Number, data_options, echo, model_args_option, notice, print_json
+from truegrade.cli.options import (
+    Number,
+    base_url_option,
+    data_options,
+    echo,
+    model_args_option,
+    notice,
+    print_json,
+    progress_for,
+    temperature_option,
+)
 
 if TYPE_CHECKING:
     from truegrade.builders.changed.build import ChangedProblem, Jails, Worded
@@ -66,9 +76,9 @@ def statement_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--model", "-m", help="Model that words the changed statements: provider/name."),
         click.option("--check-model", help="Model that must solve what was worded. [default: that of --model]"),
-        click.option("--base-url", help="Address of an OpenAI-compatible service."),
+        base_url_option,
         model_args_option,
-        click.option("--temperature", type=Number(min=0), help="[default: the service's]"),
+        temperature_option,
         click.option(
             "--max-cost", "max_cost_usd", type=Number(min=0), help="Cost limit of each model in US dollars."
         ),
@@ -172,8 +182,7 @@ def _wording(
         return
     from truegrade.builders.changed.build import worded_by
     from truegrade.models import open_model
-    from truegrade.pipeline.asking import require_price
-    from truegrade.pipeline.questioning import Asker
+    from truegrade.pipeline.asking import Asker, require_price
     from truegrade.records.config import RequestPolicy, Sampling
 
     policy = RequestPolicy(max_cost_usd=max_cost_usd)
@@ -187,9 +196,8 @@ def _wording(
 
 
 def _watched(found: Iterator[ChangedProblem], total: int, as_json: bool) -> Iterator[ChangedProblem]:
-    from truegrade.report.progress_lines import Silent, TerminalProgress
 
-    watch = Silent() if as_json else TerminalProgress()
+    watch = progress_for(as_json)
     watch.start("change", total=total, done=0)
     try:
         for one in found:

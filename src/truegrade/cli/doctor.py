@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from truegrade.cli.options import adapted_arguments, adapter_option, json_option, model_args_option, print_json
+from truegrade.cli.options import adapter_option, base_url_option, json_option, model_args_option, print_json
 
 
 @click.command()
 @click.option("--model", "-m", help="Probe this model instead: provider/name, preset, embedded/NAME, hf/NAME.")
-@click.option("--base-url", help="Address of an OpenAI-compatible service.")
+@base_url_option
 @adapter_option
 @click.option("--base-model", help="Base model of an adapter, where a service offers both by name.")
 @model_args_option
@@ -27,7 +27,9 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
     effect.
     """
     if model is not None:
-        _probe(model, base_url, adapted_arguments(model_args, adapter), base_model, text=text, as_json=as_json)
+        from truegrade.settings import with_adapter
+
+        _probe(model, base_url, with_adapter(model_args, adapter), base_model, text=text, as_json=as_json)
         return
     if base_url or adapter or base_model or model_args or text:
         raise click.UsageError("these options are for a probe: name what to probe with --model")
@@ -45,7 +47,7 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
 def _probe(
     model: str, base_url: str | None, args: dict[str, Any], base_model: str | None, *, text: bool, as_json: bool
 ) -> None:
-    from truegrade.pipeline.probing import probe_by_name
+    from truegrade.pipeline.asking import probe_by_name
 
     report = probe_by_name(
         model, base_url=base_url, args=args, base_model=base_model, style="text" if text else "chat"

@@ -192,7 +192,7 @@ def suites(ctx: click.Context, as_json: bool) -> None:
     """List the suites: benchmarks that `run` runs together; `suites show NAME` prints the settings of one."""
     if ctx.invoked_subcommand is not None:
         return
-    from truegrade.pipeline.suites.table import REGISTRY
+    from truegrade.pipeline.suites import REGISTRY
 
     listed = usable(REGISTRY)
     if as_json:

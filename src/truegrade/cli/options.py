@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
+from click.shell_completion import CompletionItem
 
 from truegrade.report.terminal import visible
 
 if TYPE_CHECKING:
     from truegrade.pipeline.loading import Limit
     from truegrade.pipeline.progress import Progress
+    from truegrade.settings import Setting
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -146,190 +149,260 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-unsafe_option = click.option(
-    "--allow-unsafe", is_flag=True, default=None, envvar="TRUEGRADE_ALLOW_UNSAFE",
-    help="Run programs even where only resource limits protect this machine (level 1).",
-)  # fmt: skip
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-
-executor_option = click.option(
-    "--executor", default="local", show_default=True, metavar="NAME[:ADDRESS]",
-    help="Where programs run: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
-)  # fmt: skip
-
-data_option = click.option(
-    "--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."
-)
-
-data_options = together(
-    data_option,
-    click.option("-T", "task_args", multiple=True, callback=_pairs, metavar="K=V",
-                 help="Task argument, e.g. -T split=test or -T prompt=base. Repeatable."),
-)  # fmt: skip
 
 window_option = click.option(
     "-T", "window", multiple=True, callback=_pairs, metavar="K=V",
     help="Filter contest problems by start, end, month, platform or difficulty. Repeatable.",
 )  # fmt: skip
 
-cutoff_option = click.option(
-    "--cutoff", metavar="DATE",
-    help="Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.",
-)  # fmt: skip
 
-log_to_option = click.option(
-    "--log-to", "log_to", multiple=True, metavar="TRACKER",
-    help="Also log the results to mlflow[:URI], wandb[:PROJECT] or tensorboard:FOLDER. Repeatable.",
-)  # fmt: skip
-
-grading_options = together(
-    click.option("--as", "profiles", multiple=True, default=("strict",), show_default=True, metavar="PROFILE",
-                 help="Profile to grade under. Repeatable."),
-    click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
-    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]"),
-    cutoff_option,
-    click.option("--packages", callback=names_of, metavar="NAMES",
-                 help="Installed packages that programs may import in addition to the profile's, as a,b,c."),
-    executor_option,
-    log_to_option,
-    unsafe_option,
-)  # fmt: skip
-
-adapter_option = click.option(
-    "--adapter", type=click.Path(path_type=Path), metavar="FOLDER",
-    help="LoRA or DoRA adapter in PEFT format; for embedded/NAME and hf/NAME (-M adapter=FOLDER).",
-)  # fmt: skip
-
-exclude_seen_option = click.option(
-    "--exclude-seen", is_flag=True,
-    help="Leave out the problems that the adapter learned from, instead of refusing them.",
-)  # fmt: skip
-
-model_args_option = click.option(
-    "-M", "model_args", multiple=True, callback=_json_pairs, metavar="K=V",
-    help="Model argument, passed on to the service. Repeatable.",
-)  # fmt: skip
-
-MODEL_HELP = "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."
-model_option = click.option("--model", "-m", help=MODEL_HELP)
-models_option = click.option("--model", "-m", multiple=True, help=f"{MODEL_HELP} Repeatable.")
-
-generation_options = together(
-    adapter_option,
-    exclude_seen_option,
-    click.option("--agent", metavar="NAME",
-                 help="Agent that calls the model in several steps: agentcoder, self-repair."),
-    click.option("-A", "agent_args", multiple=True, callback=_json_pairs, metavar="K=V",
-                 help="Agent argument, e.g. -A variant=repaired (truegrade agents). Repeatable."),
-    click.option("--base-url", help="Address of an OpenAI-compatible service."),
-    click.option("-n", "--epochs", "n", default=1, show_default=True, type=click.IntRange(min=1),
-                 help="Samples per problem."),
-    click.option("--limit", metavar="N|A-B", callback=read_limit,
-                 help="The first N problems, or a 1-based range; counts programs where several problems share"
-                 " one."),
-    click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
-    click.option("--temperature", type=Number(min=0), help="[default: the service's]"),
-    click.option("--top-p", type=Number(0, 1, min_open=True), help="[default: the service's]"),
-    click.option("--top-k", type=click.IntRange(min=1),
-                 help="Sample from the K most likely tokens. For models in this process; for services: -M"
-                 " top_k=K."),
-    click.option("--repetition-penalty", type=Number(min=0, min_open=True),
-                 help="Repetition penalty; 1 is none. For models in this process, as --top-k."),
-    click.option("--max-tokens", type=click.IntRange(min=1),
-                 help="Maximum tokens per reply. [default: the preset's or the service's]"),
-    click.option("--seed", type=int, help="Seed of sample 0; sample i uses seed + i."),
-    click.option("--stop", multiple=True, help="Stop string, in addition to those of the profile. Repeatable."),
-    click.option("--reasoning-effort", help="For reasoning models: minimal, low, medium, high."),
-    model_args_option,
-    click.option("--max-connections", default=10, show_default=True, type=click.IntRange(min=1),
-                 help="Concurrent requests."),
-    click.option("--max-attempts", default=6, show_default=True, type=click.IntRange(min=1),
-                 help="Maximum requests for one sample."),
-    click.option("--timeout", "timeout_s", default=600.0, show_default=True, type=Number(min=0, min_open=True),
-                 help="Timeout of a request in seconds."),
-    click.option("--max-cost", "max_cost_usd", type=Number(min=0),
-                 help="Cost limit in US dollars, of all runs of the command together."),
-    click.option("--reuse", type=click.Path(path_type=Path),
-                 help="File of completion lists; rows with need_reproduce false are not requested again."),
-    click.option("--cache/--no-cache", default=None,
-                 help="Answer repeated requests from the response cache. [default: on for providers' own"
-                 " addresses]"),
-    click.option("--probe", is_flag=True,
-                 help="Probe first which parameters the server honours; the manifest records the result."),
-    click.option("--batch", is_flag=True,
-                 help="Ask through the service's batches: half the price, answered within a day (openai/,"
-                 " anthropic/). The same command collects them."),
-    click.option("--out", type=click.Path(path_type=Path),
-                 help="Folder of the run; with several runs, the folder that holds theirs. [default:"
-                 " runs/<name>]"),
-)  # fmt: skip
+# ----------------------------------------------------------------------------------------------------------------
+# The options of settings, made of `truegrade.settings`.
 
 
-skip_missing_option = click.option(
-    "--skip-missing", is_flag=True,
-    help="Of a suite: leave out the benchmarks whose data are not on this machine; the page names them.",
-)  # fmt: skip
+class SettingOption(click.Option):
+    """The option of a setting, made when something first asks for more than its name.
 
-
-def of_suite(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `truegrade.api.run` as those of a suite: defaults are the suite's to say.
-
-    Raises:
-        UsageError: one is true of a single run only.
+    To import the settings costs more than a tenth of ``truegrade --help``, which shows none.
     """
+
+    def __init__(
+        self, param_decls: Sequence[str], setting: Setting | None = None, *, several: bool = False
+    ) -> None:
+        self.name, self._setting, self._several = param_decls[0], setting, several
+
+    def __getattr__(self, attribute: str) -> Any:
+        if "_made" in self.__dict__:
+            raise AttributeError(attribute)
+        self._made = True
+        flags, attributes = option_of(self.setting, several=self._several)
+        super().__init__([self.name, *flags], **attributes)
+        return getattr(self, attribute)
+
+    @property
+    def setting(self) -> Setting:
+        """What it sets."""
+        if self._setting is None:
+            from truegrade.settings import RunSettings, settings_of
+
+            self._setting = next(each for each in settings_of(RunSettings) if each.name == self.name)
+        return self._setting
+
+
+def option_of(setting: Setting, *, several: bool) -> tuple[list[str], dict[str, Any]]:
+    """How a setting is spelled on the command line, and what `click.Option` is told of it.
+
+    Args:
+        setting: one that has an option.
+        several: it can be given several times, where the setting is one value.
+    """
+    option, kind, default = setting.option, setting.kind, setting.default
+    text = option.text
+    attributes: dict[str, Any] = {"metavar": option.metavar, "envvar": option.variable}
+    origin = get_origin(kind)
+    if kind is bool:
+        attributes |= {"default": default} if "/" in option.flags else {"default": default, "is_flag": True}
+    elif origin is Mapping:
+        reader = _pairs if get_args(kind)[1] is str else _json_pairs
+        attributes |= {"multiple": True, "callback": reader, "metavar": "K=V"}
+    elif option.reads is not None:
+        attributes |= {"callback": read_limit if option.reads == "part" else names_of}
+    else:
+        several = several or origin in (Sequence, tuple)
+        attributes |= {"type": _type_of(setting, get_args(kind)[0] if origin else kind), "multiple": several}
+        if default:
+            shown = (default,) if several and isinstance(default, str) else default
+            attributes |= {"default": shown, "show_default": True}
+    if attributes.get("multiple"):
+        text, mark, rest = text.partition(" [default:")
+        text = f"{text} Repeatable.{mark}{rest}"
+    return option.flags.split(), {**attributes, "help": text}
+
+
+def _type_of(setting: Setting, kind: Any) -> click.ParamType[Any, Any]:
+    """How one value is read; ``kind`` is the type, or where there are several that of each."""
+    option = setting.option
+    if kind is int:
+        return click.INT if option.least is None else click.IntRange(min=int(option.least))
+    if kind is float:
+        least = option.least if option.above is None else option.above
+        return Number(least, option.most, min_open=option.above is not None)
+    if kind is Path:
+        return click.Path(path_type=Path)
+    names = NAMES.get(setting.name)
+    return click.STRING if names is None else Named(names)
+
+
+class SettingsCommand(click.Command):
+    """A command that takes settings, and lists its options by the sections that they are in.
+
+    Args:
+        several: settings that can be given several times here, where they are one value.
+    """
+
+    def __init__(self, *args: Any, several: Sequence[str] = (), **more: Any) -> None:
+        self._several = several
+        super().__init__(*args, **more)
+
+    @cached_property
+    def _made(self) -> list[click.Parameter]:
+        from truegrade.settings import COMMANDS, settings_of
+
+        options = [
+            SettingOption([each.name], each, several=each.name in self._several)
+            for each in settings_of(*COMMANDS[str(self.name)])
+            if each.option.flags
+        ]
+        place = sum(isinstance(each, click.Argument) for each in self.declared)
+        return [*self.declared[:place], *options, *self.declared[place:]]
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """Its parameters, made when they are first asked for."""
+        return self._made
+
+    @params.setter
+    def params(self, declared: list[click.Parameter]) -> None:
+        self.declared = declared
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, a list for each section."""
+        from truegrade.settings import OTHER, SECTIONS
+
+        rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in SECTIONS}
+        for parameter in (each for each in self.get_params(ctx) if isinstance(each, click.Option)):
+            heading = parameter.setting.option.section if isinstance(parameter, SettingOption) else OTHER
+            if (record := parameter.get_help_record(ctx)) is not None:
+                rows[heading].append(record)
+        for heading in (each for each in SECTIONS if rows[each]):
+            with formatter.section(heading):
+                formatter.write_dl(rows[heading])
+
+
+def given_settings() -> dict[str, Any]:
+    """The settings that the running command was given, in its line or by the environment, as keywords."""
     from click.core import ParameterSource
 
-    context = click.get_current_context()
-    passed = dict(arguments)
-    for name, option in (("ids", "--id"), ("reuse", "--reuse")):
-        if passed.pop(name):
-            raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
-    unsaid = {"n": None, "profiles": ()}
-    defaults = [name for name in unsaid if context.get_parameter_source(name) is ParameterSource.DEFAULT]
-    return passed | {name: unsaid[name] for name in defaults}
-
-
-def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.records.config import RequestPolicy, Sampling
 
-    request_policy = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
-    passed = (
-        "n",
-        "data",
-        "task_args",
-        "limit",
-        "ids",
-        "base_url",
-        "agent",
-        "agent_args",
-        "reuse",
-        "cache",
-        "probe",
-        "batch",
-        "exclude_seen",
-        "out",
-    )
-    return {
-        "sampling": Sampling(**{name: options[name] for name in Sampling.__struct_fields__}),
-        "request_policy": RequestPolicy(**{name: options[name] for name in request_policy}),
-        "notice": notice,
-        "model_args": adapted_arguments(options["model_args"], options["adapter"]),
-        **{name: options[name] for name in passed},
-    }
+    context = click.get_current_context()
+    given: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {"sampling": {}, "request_policy": {}}
+    for parameter in context.command.params:
+        if not isinstance(parameter, SettingOption):
+            continue
+        if context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT:
+            place = parts.get(parameter.setting.within or "", given)
+            place[parameter.name] = context.params[parameter.name]
+    made = {"sampling": Sampling, "request_policy": RequestPolicy}
+    return given | {name: made[name](**values) for name, values in parts.items() if values}
 
 
-def adapted_arguments(model_args: Mapping[str, Any], adapter: Path | None) -> dict[str, Any]:
-    """Model arguments, ``--adapter`` among them."""
-    if adapter is not None and "adapter" in model_args:
-        raise click.UsageError("--adapter and -M adapter are the same option: give one of them")
-    return {**model_args} if adapter is None else {**model_args, "adapter": str(adapter)}
+def _setting(name: str) -> Callable[[F], F]:
+    """The option of a setting, for commands that take few."""
+    return click.option(name, cls=SettingOption)
+
+
+unsafe_option = _setting("allow_unsafe")
+data_option = _setting("data")
+data_options = together(data_option, _setting("task_args"))
+cutoff_option = _setting("cutoff")
+log_to_option = _setting("log_to")
+adapter_option = _setting("adapter")
+exclude_seen_option = _setting("exclude_seen")
+model_args_option = _setting("model_args")
+base_url_option = _setting("base_url")
+temperature_option = _setting("temperature")
+workers_option = _setting("workers")
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# Shell completion: names of benchmarks, profiles and models behind the options and arguments that take them.
+
+
+def _benchmarks() -> Iterable[str]:
+    from truegrade.benchmarks.table import REGISTRY
+
+    return REGISTRY.names()
+
+
+def _suites() -> Iterable[str]:
+    from truegrade.pipeline.suites import REGISTRY
+
+    return REGISTRY.names()
+
+
+def _profiles() -> Iterable[str]:
+    from truegrade.profiles import REGISTRY
+
+    return REGISTRY.names()
+
+
+def _models() -> Iterator[str]:
+    from truegrade.models import BASELINES, LOCAL
+    from truegrade.models.presets import PRESETS
+
+    yield from (f"baseline/{name}" for name in BASELINES)
+    yield from (name for name in LOCAL if name == name.lower())  # the others are patterns: hf/NAME
+    yield from PRESETS
+
+
+def _benchmarks_and_suites() -> Iterator[str]:
+    yield from _benchmarks()
+    yield from _suites()
+
+
+NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "benchmark": _benchmarks,
+    "benchmarks": _benchmarks,
+    "profile": _profiles,
+    "profiles": _profiles,
+    "model": _models,
+    "models": _models,
+}
+"""Parameter of a command -> what it can be called with."""
+OF_GROUPS: dict[str, Callable[[], Iterable[str]]] = {"profiles": _profiles, "suites": _suites}
+"""Groups of which every argument is such a name."""
+
+
+class Named(click.types.StringParamType):
+    """A text that may be one of these names, or a file.
+
+    Args:
+        names: looked up when a shell asks.
+    """
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so; files where none does, as a file can stand for each."""
+        found = [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+def complete_names(group: click.Group) -> None:
+    """Let the parameters of a group's commands be completed by what they name."""
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            complete_names(command)
+        for parameter in command.declared if isinstance(command, SettingsCommand) else command.params:
+            names = OF_GROUPS.get(group.name or "") or NAMES.get(parameter.name or "")
+            if command.name == "run" and parameter.name == "benchmark":
+                names = _benchmarks_and_suites
+            if names is not None and vars(parameter).get("type") is click.STRING:
+                parameter.type = Named(names)
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# What is printed.
 
 
 def progress_for(as_json: bool) -> Progress:
     """What shows how far a command is; with ``--json`` nothing does."""
-    from truegrade.report.progress_lines import Silent, TerminalProgress
+    from truegrade.report.progress_lines import TerminalProgress
+    from truegrade.settings import Silent
 
     return Silent() if as_json else TerminalProgress()
 

@@ -10,7 +10,6 @@ import click
 
 from truegrade.cli.options import (
     Number,
-    adapted_arguments,
     adapter_option,
     echo,
     json_option,
@@ -33,9 +32,10 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
     from truegrade.errors import UserError
     from truegrade.models import TRUEGRADE_MICRO, open_model
     from truegrade.models.local import LocalModel
+    from truegrade.settings import with_adapter
     from truegrade.web.model_server import ModelServer
 
-    model = open_model(name or TRUEGRADE_MICRO, args=adapted_arguments({}, adapter))
+    model = open_model(name or TRUEGRADE_MICRO, args=with_adapter({}, adapter))
     if not isinstance(model, LocalModel):
         raise UserError(f"{model.name} does not run here, so it cannot be served: name embedded/... or hf/...")
     with ModelServer(model.engine, host, port) as server:

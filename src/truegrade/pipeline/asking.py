@@ -1,11 +1,14 @@
-"""Who answers a run's requests: the model, the response cache, or an agent with its jail and its journal."""
+"""Who answers requests: a model, the response cache, an agent with its jail; probes, and single questions."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,16 +18,19 @@ from truegrade.agents import Agent, find_agent
 from truegrade.agents.model import AgentModel
 from truegrade.agents.session import CPU_S, NO_MODELS, official_tests, packages, role_models
 from truegrade.agents.steps import Role, StepLog, visible_problem
-from truegrade.errors import UserError
+from truegrade.errors import ModelError, UserError
 from truegrade.models import checked_model, find_preset, open_model, provider_origin
+from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.local import LocalModel
+from truegrade.models.probe import Style, probe_model, replies
+from truegrade.models.probe_ports import Seen
 from truegrade.models.replay import CachedModel, cacheable
 from truegrade.models.service_model import ServiceModel
-from truegrade.pipeline.probing import probe
+from truegrade.pipeline.generate import Budget, complete
 from truegrade.pipeline.prompts import PromptSet
 from truegrade.profiles import Profile
-from truegrade.records import Problem, Prompt, SampleKey
+from truegrade.records import Message, Problem, Prompt, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits, Sandbox
@@ -32,6 +38,64 @@ from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import ProbeReport
 from truegrade.store.responses import ResponseCache, responses_path
+
+# ---------- `truegrade doctor --model`: the honesty probe of `truegrade.models.probe`, from names, waited for.
+
+
+_NO_ARGS: Mapping[str, Any] = MappingProxyType({})
+
+
+def probe(model: Model, *, style: Style = "chat") -> ProbeReport:
+    """`truegrade.models.probe.probe_model`, waited for; a model of this process stays open."""
+    return complete(probe_model(model, style=style))
+
+
+def probe_by_name(
+    model: str,
+    *,
+    base_url: str | None = None,
+    args: Mapping[str, Any] = _NO_ARGS,
+    base_model: str | None = None,
+    style: Style = "chat",
+    timeout_s: float = 120.0,
+) -> ProbeReport:
+    """Probe a model; where an adapter is named, also whether it changes what the model says.
+
+    The base model is asked first and let go of before the adapted one is opened: both need not fit into memory.
+
+    Args:
+        model: see `truegrade.models.open_model`.
+        base_url: the service's address.
+        args: model arguments; ``adapter`` is left out for the base model.
+        base_model: the model that an adapter was made for, where a service offers the adapter under a name of its
+            own; at the same address.
+        style: chat messages, or text to continue.
+        timeout_s: wall seconds for one request.
+
+    Raises:
+        UserError: a name or argument is at fault, or there is nothing to probe.
+        ModelError: the service refuses everything, or says nothing.
+    """
+    where: dict[str, Any] = {"base_url": base_url, "request_policy": RequestPolicy(timeout_s=timeout_s)}
+    base: list[Seen] | None = None
+    if base_model is not None or args.get(ARGUMENT) is not None:
+        plain = {key: value for key, value in args.items() if key != ARGUMENT}
+        base = complete(_base_replies(open_model(base_model or model, args=plain, **where), style))
+    return complete(_probe_and_close(open_model(model, args=args, **where), style, base))
+
+
+async def _base_replies(model: Model, style: Style) -> list[Seen]:
+    try:
+        return await replies(model, style)
+    finally:
+        await model.close()
+
+
+async def _probe_and_close(model: Model, style: Style, base: list[Seen] | None) -> ProbeReport:
+    try:
+        return await probe_model(model, style=style, base=base)
+    finally:
+        await model.close()
 
 
 def open_asked(
@@ -240,3 +304,52 @@ def _before(model: Model, run: Run, cache: bool | None, notice: Notice) -> Itera
                     f"{cached.found} replies come from the response cache (asked since {cached.oldest}) and cost"
                     " nothing; for another draw give `cache=False` or another `seed`"
                 )
+
+
+# -------------------------- Put single questions to a model, outside any benchmark: for builders of data sets.
+# A model's back end lives on one event loop; it is kept here in a thread, so that plain functions in several
+# threads may ask.
+
+
+class Asker:
+    """A context manager whose `ask` takes a question and returns the reply's text.
+
+    Args:
+        model: closed at the end.
+        sampling: parameters of every request.
+    """
+
+    def __init__(self, model: Model, sampling: Sampling) -> None:
+        self._model, self._sampling = model, sampling
+        self._budget = Budget(model.request_policy.max_cost_usd)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="asker", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._model.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def ask(self, question: str) -> str:
+        """The text that the model answers.
+
+        Raises:
+            ModelError: the service failed after all attempts, or the money is spent.
+        """
+        if self._budget.exhausted:
+            raise ModelError("the cost limit is reached; the same command continues with a higher `max_cost_usd`")
+        prompt = Prompt(messages=(Message(role="user", content=question),), source="ours")
+        answering = self._model.generate(prompt, self._sampling)
+        reply = asyncio.run_coroutine_threadsafe(answering, self._loop).result()
+        self._budget.spend(reply.cost_usd)
+        if reply.text is None:
+            why = next((attempt.error for attempt in reversed(reply.attempts) if attempt.error), "no reason given")
+            raise ModelError(f"{self._model.name} gave no answer: {why}; the same command resumes")
+        return reply.text

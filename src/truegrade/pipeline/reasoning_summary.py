@@ -1,4 +1,4 @@
-"""Problems and outcomes of execution reasoning, as its statistics want them."""
+"""Problems and outcomes as the statistics of execution reasoning, and of token budgets, want them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import msgspec
 from truegrade.extraction.literals import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
-from truegrade.pipeline.verdict_table import VerdictTable
-from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason
+from truegrade.pipeline.totals import ReplyLength
+from truegrade.pipeline.verdict_table import VerdictTable, counted
+from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason, SampleKey
+from truegrade.statistics.budgets import BudgetCurve, SizedReply, budget_curve
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
 from truegrade.store.facts import VerdictFacts
@@ -144,4 +146,33 @@ def _draw(outcome: VerdictFacts) -> Draw:
         answered=outcome.reason not in UNANSWERED,
         truncated=outcome.truncated,
         chosen="original" if CHOSE_ORIGINAL in marks else "mutant" if CHOSE_MUTANT in marks else None,
+    )
+
+
+# ------------------------------ Pass rate against token budget of a graded run, from the facts of its replies.
+
+
+UNKNOWN = ReplyLength(None, False)
+
+
+def pass_rate_by_budget(
+    outcomes: VerdictTable, problems: Mapping[str, Problem], lengths: Mapping[SampleKey, ReplyLength]
+) -> BudgetCurve:
+    """The curve of one profile, over the verdicts that count.
+
+    Args:
+        outcomes: under the profile; one counts at least.
+        problems: those that it scores, by id.
+        lengths: of the replies.
+    """
+    found = (
+        (problems[task], outcome, lengths.get(outcome.key, UNKNOWN))
+        for task, samples in outcomes.items()
+        for outcome in counted(samples)
+    )
+    return budget_curve(
+        [
+            SizedReply(problem.id, problem.cluster, outcome.passed, length.tokens, length.cut)
+            for problem, outcome, length in found
+        ]
     )

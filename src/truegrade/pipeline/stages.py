@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import msgspec
 
@@ -31,7 +31,7 @@ from truegrade.pipeline.asking import (
     prompt_rule,
     sampling_of,
 )
-from truegrade.pipeline.exporting import write_own_files
+from truegrade.pipeline.finishing import graders_of, summarise, write_own_files
 from truegrade.pipeline.generate import generate, note_adaptations, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
     POLL_ARGUMENT,
@@ -42,49 +42,22 @@ from truegrade.pipeline.generate_in_batches import (
 )
 from truegrade.pipeline.grade import Grader, LocalGrader, grade_run, grading_beside
 from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
-from truegrade.pipeline.loading import Limit, Shown, load_announced, problems_of, select, told
+from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, told
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import PromptSet, render_prompts
-from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
-from truegrade.records.config import GenerationConfig, RequestPolicy, Sampling
+from truegrade.records.config import GenerationConfig
+from truegrade.settings import RunSettings, Settings
 from truegrade.statistics.windows import EVERYTHING, Window
 from truegrade.store import Manifest, Run, environment
-from truegrade.store.journal import Notice
 from truegrade.store.manifest import now, read_manifest
 
 SHOWN_EXCLUDED = 5
 """Ids of excluded problems that are named before it says how many more there are."""
-
-
-class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of which model, as `truegrade.api.run` and `truegrade.api.generate` document it."""
-
-    benchmark: str | BenchmarkSpec
-    model: str | Model
-    n: int
-    data: str | Path | None
-    task_args: Mapping[str, str] | None
-    limit: Limit
-    ids: Sequence[str]
-    sampling: Sampling | None
-    request_policy: RequestPolicy | None
-    base_url: str | None
-    model_args: Mapping[str, Any] | None
-    agent: str | Agent | None
-    agent_args: Mapping[str, Any] | None
-    reuse: str | Path | None
-    cache: bool | None
-    probe: bool
-    batch: bool
-    out: str | Path | None
-    exclude_seen: bool = False
-    under: Path = RUNS
-    """Where the folder lies whose name ``out`` does not give."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,28 +87,20 @@ class AskedRun(NamedTuple):
 
 
 def ask(
-    request: RunRequest,
+    benchmark: str | BenchmarkSpec,
+    settings: RunSettings,
     profiles: Sequence[Profile],
     *,
     grader: Grader | None = None,
-    packages: Sequence[str] = (),
-    ks: Sequence[int] | None = None,
-    allow_unsafe: bool,
-    progress: Progress,
-    notice: Notice,
     shown: Shown,
 ) -> AskedRun:
     """Open everything by name, start or resume the run, ask for what is missing, and grade meanwhile if possible.
 
     Args:
-        request: what is asked of which model.
-        profiles: the first words the prompts.
+        benchmark: what is asked.
+        settings: which model, and how; without a grader only an agent runs programs here.
+        profiles: those of the settings, opened; the first words the prompts.
         grader: gives the verdicts under every profile; None where nothing is graded.
-        packages: installed packages that programs may import besides those of the profiles.
-        ks: the k of pass@k that the run will be counted with.
-        allow_unsafe: as for `truegrade.pipeline.grade.grade_run`; only an agent runs programs here.
-        progress: watches the requests.
-        notice: told what a person should know.
         shown: shows a download.
 
     Returns:
@@ -147,70 +112,58 @@ def ask(
             before is kept.
         SandboxError: programs would have to run at level 1, and that is not allowed; the replies are kept.
     """
-    plan = prepare(request, profiles, grading=grader is not None, ks=ks, notice=notice, shown=shown)
-    run = _begun(request, plan, notice)
+    plan = prepare(benchmark, settings, profiles, grading=grader is not None, shown=shown)
+    run = _begun(settings, plan)
     with run.locked():
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         if plan.reused is not None:
-            take_over(run, plan.reused, list(plan.prompt_set.problems), notice)
-        problems = with_packages(problems_of(run, plan.loaded), packages)
-        shortfall = _asked(
-            request, plan, run, problems, profiles, grader,
-            allow_unsafe=allow_unsafe, progress=progress, notice=notice,
-        )  # fmt: skip
+            take_over(run, plan.reused, list(plan.prompt_set.problems), settings.notice)
+        problems = with_packages(problems_of(run, plan.loaded), settings.packages)
+        shortfall = _asked(settings, plan, run, problems, profiles, grader)
     if shortfall:
         run.shortfall = shortfall.sentence()
         if grader is not None and not run.answered():
             raise ModelError(run.shortfall)
-        notice(run.shortfall)
+        settings.notice(run.shortfall)
     return AskedRun(run, problems, graded=_meanwhile(grader, plan))
 
 
 def submit(
-    request: RunRequest,
-    profiles: Sequence[Profile],
-    *,
-    ks: Sequence[int] | None,
-    progress: Progress,
-    notice: Notice,
-    shown: Shown,
+    benchmark: str | BenchmarkSpec, settings: RunSettings, profiles: Sequence[Profile], *, shown: Shown
 ) -> None:
     """Hand what is missing to the service's batches without waiting for them; `ask` collects, and probes no more.
 
-    Arguments and errors as of `ask`; the request is one with ``batch`` and without ``reuse``.
+    Arguments and errors as of `ask`; the settings are some with ``batch`` and without ``reuse``.
     """
-    plan = prepare(request, profiles, grading=True, ks=ks, notice=notice, shown=shown)
+    plan = prepare(benchmark, settings, profiles, grading=True, shown=shown)
     assert plan.batches is not None
-    run = _begun(request, plan, notice)
+    run = _begun(settings, plan)
     with run.locked():
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         generate_in_batches(
             run, plan.prompt_set, plan.loaded.by_id(), plan.asked, plan.batches,
-            progress=progress, notice=notice, collect=False,
+            progress=settings.progress, notice=settings.notice, collect=False,
         )  # fmt: skip
 
 
-def _begun(request: RunRequest, plan: Plan, notice: Notice) -> Run:
+def _begun(settings: RunSettings, plan: Plan) -> Run:
     """The run on disk, its model probed where that is wanted."""
     manifest = plan.manifest
-    if request.probe:
-        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.prompt_set, request.n))
-    return Run.create_or_resume(plan.folder, manifest, notice=notice)
+    if settings.probe:
+        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.prompt_set, settings.n))
+    return Run.create_or_resume(plan.folder, manifest, notice=settings.notice)
 
 
 def _asked(
-    request: RunRequest,
+    settings: RunSettings,
     plan: Plan,
     run: Run,
     problems: Mapping[str, Problem],
     profiles: Sequence[Profile],
     grader: Grader | None,
-    *,
-    allow_unsafe: bool,
-    progress: Progress,
-    notice: Notice,
 ) -> Shortfall:
     """Ask for what is missing, in batches or one by one; where the grader can, grade meanwhile."""
+    progress, notice = settings.progress, settings.notice
     if plan.batches is not None:
         shortfall = generate_in_batches(
             run, plan.prompt_set, plan.loaded.by_id(), plan.asked, plan.batches, progress=progress, notice=notice
@@ -219,7 +172,7 @@ def _asked(
         return shortfall
     answers = asker(
         plan.asked, plan.worker, run, plan.prompt_set.problems,
-        allow_unsafe=allow_unsafe, cache=request.cache, notice=notice, models=plan.role_models,
+        allow_unsafe=bool(settings.allow_unsafe), cache=settings.cache, notice=notice, models=plan.role_models,
     )  # fmt: skip
     with answers as answering, _grading(run, plan, problems, profiles, grader, progress) as stopped:
         shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice, stopped=stopped)
@@ -238,44 +191,46 @@ def _meanwhile(grader: Grader | None, plan: Plan) -> TypeGuard[LocalGrader]:
 
 
 def prepare(
-    request: RunRequest,
+    benchmark: str | BenchmarkSpec,
+    settings: RunSettings,
     profiles: Sequence[Profile],
     *,
     grading: bool,
-    ks: Sequence[int] | None,
-    notice: Notice,
     shown: Shown,
+    under: Path = RUNS,
 ) -> Plan:
-    """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`."""
-    if request.n < 1:
-        raise UserError(f"`n` {request.n}: at least one sample per task is needed")
-    args, model_args = dict(request.task_args or {}), dict(request.model_args or {})
+    """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`.
+
+    The run's folder lies in ``under``, unless the settings name one.
+    """
+    if settings.n < 1:
+        raise UserError(f"`n` {settings.n}: at least one sample per task is needed")
+    notice = settings.notice
+    args, model_args = dict(settings.task_args), settings.arguments_of_model
     poll_s = model_args.pop(POLL_ARGUMENT, POLL_S)  # decides nothing about the replies
     variant = args.pop("prompt", None)
-    worker = open_agent_for(request.agent, request.agent_args or {}, request.model, variant)
-    data = None if request.data is None else Path(request.data)
-    loaded = load_announced(request.benchmark, data, args, notice, shown)
+    worker = open_agent_for(settings.agent, settings.agent_args, settings.model, variant)
+    data = None if settings.data is None else Path(settings.data)
+    loaded = load_announced(benchmark, data, args, notice, shown)
     if loaded.agent and worker is None:
         raise UserError(f"{loaded.name} is asked in several steps: name who asks them, `agent` {loaded.agent}")
-    selected = select(loaded, request.limit, request.ids)
-    if request.limit is not None and (chosen := told(loaded, selected)) is not None:
+    selected = select(loaded, settings.limit, settings.ids)
+    if settings.limit is not None and (chosen := told(loaded, selected)) is not None:
         notice(chosen)
     if grading:
         refuse_uncovered(profiles, selected)
-    past = past_of(request.model, model_args.get(ARGUMENT), selected, exclude_seen=request.exclude_seen)
+    past = past_of(settings.model, model_args.get(ARGUMENT), selected, exclude_seen=settings.exclude_seen)
     left = [problem for problem in selected if problem.id not in past.seen]
     prompt_set = render_prompts(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
     excluded = prompt_set.excluded | past.seen
     for reason, named in _by_reason(excluded):
         notice(f"not scored ({reason}): {named}")
-    asked = open_asked(
-        request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, prompt_set.problems
-    )
-    wanted = sampling_of(request.model, request.sampling or Sampling())
+    asked = open_asked(settings.model, settings.base_url, settings.request_policy, model_args, prompt_set.problems)
+    wanted = sampling_of(settings.model, settings.sampling)
     role_models = open_role_models(worker, asked.request_policy)
     for model in (asked, *role_models.values()):
         check_followed(model, wanted, (prompt for _, prompt in prompt_set.items))
-    batches = plan_batches(asked, wanted, request.cache, worker, poll_s) if request.batch else None
+    batches = plan_batches(asked, wanted, settings.cache, worker, poll_s) if settings.batch else None
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,
@@ -288,17 +243,17 @@ def prepare(
         created=now(),
         benchmark=identity_of(loaded),
         generation=config,
-        samples_per_task=request.n,
+        samples_per_task=settings.n,
         selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
         excluded=excluded,
         training_data=past.training_data,
         environment=environment(),
-        origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent, worker)),
+        origins=origins(benchmark=loaded.origin, **asked_origins(settings.model, settings.agent, worker)),
     )
-    folder = request.under / _folder_name(loaded, config) if request.out is None else Path(request.out)
+    folder = under / _folder_name(loaded, config) if settings.out is None else Path(settings.out)
     require_writable(folder)
-    refuse_ks(ks, max(request.n, _samples_there(folder)))
-    reused = None if request.reuse is None else read_reused(Path(request.reuse), loaded)
+    refuse_ks(settings.ks, max(settings.n, _samples_there(folder)))
+    reused = None if settings.reuse is None else read_reused(Path(settings.reuse), loaded)
     return Plan(
         loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
         reused=reused, batches=batches, role_models=role_models,
@@ -324,13 +279,11 @@ def grade_and_count(
     run: Run,
     problems: Mapping[str, Problem],
     profiles: Sequence[Profile],
-    ks: Sequence[int] | None,
+    settings: Settings,
     grader: Grader,
-    progress: Progress,
     *,
     graded: bool = False,
     window: Window = EVERYTHING,
-    cutoff: str | None = None,
 ) -> None:
     """Grade under every profile, then count; earlier gradings stay in the summary.
 
@@ -338,25 +291,24 @@ def grade_and_count(
         run: with its replies.
         problems: those to grade, by id, inside the window.
         profiles: the rules, in the order to report.
-        ks: the k of pass@k; None for the usual ones.
+        settings: say how it is counted, and who watches.
         grader: closed at the end.
-        progress: watches the grading.
         graded: whether the verdicts were given already (`AskedRun.graded`), so that it only counts.
         window: what left the other problems out.
-        cutoff: last day of the model's training data, ``YYYY-MM-DD``.
 
     Raises:
         UserError: a k exceeds the samples per task, or the folder cannot be written to; nothing was graded.
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     with closing(grader):
-        refuse_ks(ks, run.manifest.samples_per_task)
+        refuse_ks(settings.ks, run.manifest.samples_per_task)
         require_writable(run.path)
         with run.locked():
             for profile in () if graded else profiles:
-                grade_run(run, problems, profile, progress=progress, grader=grader)
+                grade_run(run, problems, profile, progress=settings.progress, grader=grader)
             earlier = graders_of(run, problems, besides={profile.id for profile in profiles})
-            summarise(run, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
+            counted = [*profiles, *earlier]
+            summarise(run, problems, counted, settings.ks or None, window=window, cutoff=settings.cutoff)
             write_own_files(run, problems, profiles)
 
 

@@ -12,11 +12,10 @@ from msgspec import UNSET
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.pipeline.budget_summary import pass_rate_by_budget
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
 from truegrade.pipeline.loading import made_for, scored
 from truegrade.pipeline.prompts import pooled_populations, population_rates, unchanged
-from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
+from truegrade.pipeline.reasoning_summary import Questions, pass_rate_by_budget, questions, reasoning
 from truegrade.pipeline.sample_cautions import (
     count_cautions,
     data_cautions,
@@ -30,8 +29,7 @@ from truegrade.pipeline.sample_cautions import (
     unscored,
 )
 from truegrade.pipeline.score_means import first_sample, score_means
-from truegrade.pipeline.suite_rates import suite_rates
-from truegrade.pipeline.suite_tiers import TierRate, suite_tiers, tier_cautions
+from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
     VerdictTable,

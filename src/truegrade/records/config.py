@@ -1,10 +1,8 @@
 """What a run is asked to do: frozen settings, hashed into every result."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import inspect
 from math import inf
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,15 +11,58 @@ from truegrade.errors import UserError
 from truegrade.records import sha256_json
 
 
-def _refuse_unless(settings: Any, name: str, fits: Callable[[Any], bool], wanted: str) -> None:
-    """See that a setting is unset or fits; NaN fits nowhere, because every comparison with it is false.
+class Option(msgspec.Struct, frozen=True):
+    """How a setting is given, beside its type and default: stands in the annotation of its field.
+
+    The command line, the keywords of the Python functions, suites and the reference are made of it.
+    """
+
+    flags: str
+    """Its spellings on the command line, with spaces between; none for what only Python can be handed."""
+    text: str
+    """What it does, for the help of a command and of the functions."""
+    section: str = ""
+    """Heading below which the help of a command lists it."""
+    metavar: str | None = None
+    least: float | None = None
+    above: float | None = None
+    """It must be larger than this."""
+    most: float | None = None
+    reads: Literal["part", "commas"] | None = None
+    """``part``: N or A-B; ``commas``: names with commas between them."""
+    variable: str | None = None
+    """The environment variable that says it where the command does not."""
+    suite: bool = False
+    """Whether a suite can say it, of all its benchmarks or of one."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is in the range, where there is one."""
+        low = self.least if self.above is None else self.above
+        most = inf if self.most is None else self.most
+        return low is None or (low <= value <= most and value not in (self.above, inf))
+
+    @property
+    def range(self) -> str:
+        """The range in words."""
+        low = f"{self.least:g} or more" if self.above is None else f"a number above {self.above:g}"
+        return low if self.most is None else f"{low}, up to {self.most:g}"
+
+
+SAMPLING, REQUESTS = "Sampling", "Requests"
+"""Sections of the help."""
+
+
+def refuse_outside(settings: msgspec.Struct) -> None:
+    """See that every number of some settings is unset or in its range; NaN and infinity are in none.
 
     Raises:
-        UserError: it does not.
+        UserError: one is not.
     """
-    value = getattr(settings, name)
-    if value is not None and not fits(value):
-        raise UserError(f"{name} {value}: {wanted}")
+    for name, annotation in inspect.get_annotations(type(settings)).items():
+        value = getattr(settings, name)
+        options: tuple[Option, ...] = getattr(annotation, "__metadata__", ())
+        if value is not None and value is not UNSET and not all(option.holds(value) for option in options):
+            raise UserError(f"{name} {value}: give {options[0].range}")
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,17 +75,32 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         UserError: a parameter is out of the range that it can have.
     """
 
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
+    temperature: Annotated[float | None, Option(
+        "--temperature", "[default: the service's]", SAMPLING, least=0, suite=True,
+    )] = None  # fmt: skip
+    top_p: Annotated[float | None, Option("--top-p", "[default: the service's]", SAMPLING, above=0, most=1)] = None
+    max_tokens: Annotated[int | None, Option(
+        "--max-tokens", "Maximum tokens per reply. [default: the preset's or the service's]", SAMPLING, least=1,
+        suite=True,
+    )] = None  # fmt: skip
+    seed: Annotated[int | None, Option("--seed", "Seed of sample 0; sample i uses seed + i.", SAMPLING)] = None
     """Seed of sample 0; sample i asks with ``seed + i``, so that samples differ and each can be repeated."""
-    stop: tuple[str, ...] = ()
+    stop: Annotated[tuple[str, ...], Option(
+        "--stop", "Stop string, in addition to those of the profile.", SAMPLING,
+    )] = ()  # fmt: skip
     """Stop strings added to those of the prompt rule."""
-    reasoning_effort: str | None = None
-    top_k: int | UnsetType | None = UNSET
+    reasoning_effort: Annotated[str | None, Option(
+        "--reasoning-effort", "For reasoning models: minimal, low, medium, high.", SAMPLING,
+    )] = None  # fmt: skip
+    top_k: Annotated[int | UnsetType | None, Option(
+        "--top-k", "Sample from the K most likely tokens. For models in this process; for services: -M top_k=K.",
+        SAMPLING, least=1,
+    )] = UNSET  # fmt: skip
     """Only so many of the likeliest tokens are drawn from. No parameter of the OpenAI protocol."""
-    repetition_penalty: float | UnsetType | None = UNSET
+    repetition_penalty: Annotated[float | UnsetType | None, Option(
+        "--repetition-penalty", "Repetition penalty; 1 is none. For models in this process, as --top-k.", SAMPLING,
+        above=0,
+    )] = UNSET  # fmt: skip
     """The logit of a token that the prompt or the reply holds is divided by it, or multiplied if below zero; 1
     changes nothing. No parameter of the OpenAI protocol."""
 
@@ -52,14 +108,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("top_k", "repetition_penalty"):
             if getattr(self, name) is None:
                 msgspec.structs.force_setattr(self, name, UNSET)
-        _refuse_unless(self, "temperature", lambda value: 0 <= value < inf, "give 0 (the likeliest token) or more")
-        _refuse_unless(self, "top_p", lambda value: 0 < value <= 1, "give a share above 0 and up to 1")
-        _refuse_unless(self, "max_tokens", lambda value: value >= 1, "at least one token is needed")
-        asked = self.in_process_only
-        if asked.get("top_k", 1) < 1:
-            raise UserError(f"top_k {self.top_k}: at least one token must be left to draw; leave it out for all")
-        if not 0 < asked.get("repetition_penalty", 1.0) < inf:
-            raise UserError(f"repetition_penalty {self.repetition_penalty}: give a positive number; 1 is none")
+        refuse_outside(self)
 
     @property
     def in_process_only(self) -> dict[str, Any]:
@@ -109,22 +158,19 @@ class RequestPolicy(msgspec.Struct, frozen=True, kw_only=True):
         UserError: a setting is out of the range that it can have.
     """
 
-    max_connections: int = 10
-    """Concurrent requests."""
-    timeout_s: float = 600.0
-    """Wall seconds for one request."""
-    max_attempts: int = 6
+    max_connections: Annotated[int, Option("--max-connections", "Concurrent requests.", REQUESTS, least=1)] = 10
+    timeout_s: Annotated[float, Option("--timeout", "Timeout of a request in seconds.", REQUESTS, above=0)] = 600.0
+    max_attempts: Annotated[int, Option(
+        "--max-attempts", "Maximum requests for one sample.", REQUESTS, least=1,
+    )] = 6  # fmt: skip
     """Requests for one sample, the first included; errors and empty replies count alike."""
-    backoff_s: float = 1.0
+    backoff_s: Annotated[float, Option("", "First wait after a failure, in seconds.", least=0)] = 1.0
     """First wait after a failure; doubles each time, with jitter, up to ``backoff_max_s``."""
-    backoff_max_s: float = 60.0
-    max_cost_usd: float | None = None
+    backoff_max_s: Annotated[float, Option("", "Longest wait after a failure, in seconds.", least=0)] = 60.0
+    max_cost_usd: Annotated[float | None, Option(
+        "--max-cost", "Cost limit in US dollars, of all runs of the command together.", REQUESTS, least=0,
+    )] = None  # fmt: skip
     """No request is started once this much has been spent."""
 
     def __post_init__(self) -> None:
-        for name in ("max_connections", "max_attempts"):
-            _refuse_unless(self, name, lambda value: value >= 1, "give 1 or more")
-        _refuse_unless(self, "timeout_s", lambda value: 0 < value < inf, "give a number of seconds above 0")
-        for name in ("backoff_s", "backoff_max_s"):
-            _refuse_unless(self, name, lambda value: 0 <= value < inf, "give a number of seconds from 0")
-        _refuse_unless(self, "max_cost_usd", lambda value: 0 <= value < inf, "give a number of dollars from 0")
+        refuse_outside(self)

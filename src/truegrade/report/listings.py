@@ -7,7 +7,7 @@ from itertools import groupby, repeat, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from truegrade.pipeline.suites.suite import argument as as_argument
+from truegrade.pipeline.suites import argument as as_argument
 from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console, plain_table, row

@@ -88,23 +88,6 @@ class ProgressMeter:
         return f"{self.stage}: {fmt.count(self.done)}/{fmt.count(self.total)}, {', '.join(facts)}"
 
 
-class Silent:
-    """The progress that shows nothing."""
-
-    def beside(self) -> Silent:
-        """Show nothing either."""
-        return self
-
-    def start(self, stage: str, total: int, done: int) -> None:
-        """Show nothing."""
-
-    def advance(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
-        """Show nothing."""
-
-    def finish(self) -> None:
-        """Show nothing."""
-
-
 class TerminalProgress:
     """Implements `truegrade.pipeline.progress.Progress` for a person.
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from truegrade.analysis.standings import RunStanding
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.prompts import POPULATIONS
-from truegrade.pipeline.suite_tiers import MOST_CHANCE
+from truegrade.pipeline.suite_summary import MOST_CHANCE
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.report import format as fmt

@@ -8,7 +8,7 @@ import truegrade
 from truegrade.analysis.audit import Evidence, audit_file
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 
 inspect_log = pytest.importorskip("inspect_ai.log", reason="the extra [inspect] is not installed")
 

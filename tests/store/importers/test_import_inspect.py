@@ -14,7 +14,7 @@ from support.importing import read_completions, sniff_format
 from truegrade.analysis.audit import Evidence, audit_file
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
-from truegrade.report.progress_lines import Silent
+from truegrade.settings import Silent
 from truegrade.store.importers import SourceFile
 from truegrade.store.importers.logs import InspectSample, answers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from truegrade.pipeline.suites.reading import read_suite
+from truegrade.pipeline.suites import read_suite
 
 _FOLDER = Path(__file__).parent
 
