@@ -19,7 +19,7 @@ from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, find_profile, open_profile
-from truegrade.profiles.refusals import covered_benchmarks
+from truegrade.profiles.base import covered_benchmarks
 from truegrade.prompts import PROMPTS
 from truegrade.records import Completion, Reason, SuiteTask, Usage, Verdict
 from truegrade.records.config import GenerationConfig

@@ -96,7 +96,7 @@ def test_what_is_no_such_file_is_refused(tmp_path, content, says):
 
 def test_evalscope_rows_without_ids_are_known_by_their_question(tmp_path, rows_file):
     from truegrade.benchmarks import load_benchmark
-    from truegrade.profiles.evalscope_contests import render_contest
+    from truegrade.profiles.evalscope import render_contest
 
     problem = load_benchmark("livecodebench", rows_file).by_id()["2000"]
     prompt = render_contest(problem.task).messages

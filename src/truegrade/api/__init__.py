@@ -39,7 +39,7 @@ from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
 from truegrade.pipeline.tracking import track
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, find_profile
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress_lines import Silent, download_progress
 from truegrade.statistics.windows import check_cutoff

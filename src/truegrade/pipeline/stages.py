@@ -49,7 +49,7 @@ from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.records.config import GenerationConfig, RequestPolicy, Sampling
 from truegrade.statistics.windows import EVERYTHING, Window

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import ClassVar
 
 import msgspec
 
@@ -13,11 +12,9 @@ from truegrade.grading.contests.harness import Harness, grade_as
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile
-from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.harness_runs import RELIABILITY_GUARD
 from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 GUARD = [name for name in RELIABILITY_GUARD if name != "builtins.exit"]
@@ -35,10 +32,10 @@ CONTEST_LIMITS = Limits(output_bytes=64 * 2**20)
 class ContestProfile(Profile):
     """A published grader of LiveCodeBench, in its jail."""
 
-    covers: ClassVar[tuple[Kind, ...]] = ("contest",)
-    limits: ClassVar[Limits] = CONTEST_LIMITS
-    harness: ClassVar[Harness]
-    lenient: ClassVar[bool] = False
+    covers = ("contest",)
+    limits = CONTEST_LIMITS
+    harness: Harness
+    lenient = False
     """Whether tests that cannot be decoded count as none."""
 
     @abstractmethod

