@@ -12,9 +12,9 @@ from truegrade.builders.dsl_list import GRAMMARS, DslListOptions, Type, build, f
 from truegrade.builders.dsl_list.build import degenerate
 from truegrade.builders.dsl_list.terms import TermSampler, default_weights, nonterminals, read_program, source
 from truegrade.builders.recheck import check_rows
-from truegrade.datasets.content import sha256
 from truegrade.datasets.executions import encode_rows
 from truegrade.datasets.identity import identity
+from truegrade.datasets.sources import sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.sandbox import Limits, Sandbox
 

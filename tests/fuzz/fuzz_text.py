@@ -22,7 +22,7 @@ from fuzz_target import OPENED, Target
 from truegrade.analysis.audit.survey import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.download import locate
-from truegrade.datasets.content import parse_json, read_content
+from truegrade.datasets.sources import parse_json, read_content
 from truegrade.errors import UserError
 from truegrade.evolution.settings import parse_settings
 from truegrade.grading.predictions import grade_output

@@ -15,8 +15,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.execution_cases import arguments_of, refuse_repeated
 from truegrade.benchmarks.pinned import check_arguments, in_window
 from truegrade.datasets import parse_rows
-from truegrade.datasets.content import read_content, sha256
-from truegrade.datasets.sources import UNPINNED
+from truegrade.datasets.sources import UNPINNED, read_content, sha256
 from truegrade.errors import DataMissing
 from truegrade.records import OutputTask, Problem
 from truegrade.statistics.windows import FILTERS

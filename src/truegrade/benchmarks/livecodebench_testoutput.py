@@ -18,8 +18,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.execution_cases import refuse_repeated
 from truegrade.benchmarks.pinned import check_arguments, in_window
 from truegrade.datasets import parse_rows
-from truegrade.datasets.content import read_content, sha256
-from truegrade.datasets.sources import UNPINNED
+from truegrade.datasets.sources import UNPINNED, read_content, sha256
 from truegrade.errors import BadRecord, DataMissing
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.files.json_text import UNREADABLE

@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.pinned import check_arguments, names_only_solution_binds
-from truegrade.datasets.content import parse_json, read_content, sha256
+from truegrade.datasets.sources import parse_json, read_content, sha256
 from truegrade.errors import BadRecord
 from truegrade.extraction.parsing import quietly
 from truegrade.files.json_text import convert, encode

@@ -16,7 +16,7 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.pinned import ALLOW_MODIFIED, check_arguments, choice, flag, read_pinned
 from truegrade.datasets import SOURCES
-from truegrade.datasets.quixbugs_files import SPLITS, is_checkout, rows_of_checkout, split_of
+from truegrade.datasets.checkouts import SPLITS, is_quixbugs_checkout, rows_of_quixbugs, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
 
 NAME = "quixbugs"
@@ -55,7 +55,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     check_arguments(NAME, args, _ARGS)
     split = choice(args, "split", ("all", *SPLITS, "json", "graph"))
     run_slow = choice(args, "slow", ("skip", "run")) == "run"
-    made, modified = (is_checkout, rows_of_checkout), flag(args, "allow_modified")
+    made, modified = (is_quixbugs_checkout, rows_of_quixbugs), flag(args, "allow_modified")
     read = read_pinned(_SOURCE, QuixBugsRow, data, made, allow_modified=modified)
     return Benchmark(
         name=NAME,

@@ -6,8 +6,8 @@ Its description says that the 8 left out are those without JSON tests. Nine prog
 
 from __future__ import annotations
 
-from truegrade.datasets.quixbugs_files import REST, TEST
-from truegrade.datasets.quixbugs_files import TRAIN as TRAINING
+from truegrade.datasets.checkouts import REST, TEST
+from truegrade.datasets.checkouts import TRAIN as TRAINING
 from truegrade.evolution.roles import validate_no_overlap
 
 __all__ = ["TEST", "TRAINING", "WITHOUT_JSON"]

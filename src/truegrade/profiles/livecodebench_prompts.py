@@ -16,8 +16,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.datasets.download import locate
-from truegrade.datasets.content import read_content, sha256
-from truegrade.datasets.sources import PinnedFile
+from truegrade.datasets.sources import PinnedFile, read_content, sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.profiles.prompt_building import VLLM_STOP, base, claude_completion, kind_of_prompt, question
 from truegrade.records import ContestTask, Prompt

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.builders.dsl_list.operations import CONSTANTS, PARAMETER, VARIABLES, Operation, Type
-from truegrade.datasets.content import read_content
+from truegrade.datasets.sources import read_content
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.files.json_text import convert
 

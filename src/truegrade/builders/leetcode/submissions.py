@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade.datasets.content import parse_json, read_content
 from truegrade.datasets.executions import NotRecorded
 from truegrade.datasets.identity import free_names, without_docstrings
+from truegrade.datasets.sources import parse_json, read_content
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import convert
 

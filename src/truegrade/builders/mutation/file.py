@@ -13,9 +13,9 @@ import msgspec
 from truegrade.builders.mutation.mutants import flaw_of
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.one_row import mutate_each
-from truegrade.datasets.content import parse_json, read_content, sha256
 from truegrade.datasets.executions import ExecutionRow, as_execution_row, write_rows
 from truegrade.datasets.rows import parse_rows
+from truegrade.datasets.sources import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json

@@ -1,14 +1,6 @@
-"""QuixBugs and CWEval as their authors keep them, made into the rows of one file; QuixBugs' splits.
+"""Benchmarks that their authors keep as folders, made into the rows of one file: QuixBugs, CWEval, Exercism.
 
-QuixBugs as its authors keep it, in folders, made into the rows of one file.
-
-    python_programs/NAME.py           with a bug of one line
-    correct_python_programs/NAME.py   without
-    json_testcases/NAME.json          one ``[[arguments], expected]`` a line; 31 of 40 programs have them
-    python_testcases/test_NAME.py     pytest modules; the tests of the 9 others, about graphs and linked lists
-
-What only the pytest modules say of the 31 (how outputs are compared, which cases are too slow to run) is written
-down here, from jkoppel/QuixBugs@4257f44 ``python_testcases``. The bytes made are those that the source pins.
+The bytes made of a checkout are those that its source pins.
 """
 
 from __future__ import annotations
@@ -21,6 +13,18 @@ from typing import Any
 
 from truegrade.errors import BadRecord, UserError
 
+# ------------------------------------------------------------- QuixBugs as its authors keep it, in folders.
+#
+#     python_programs/NAME.py           with a bug of one line
+#     correct_python_programs/NAME.py   without
+#     json_testcases/NAME.json          one ``[[arguments], expected]`` a line; 31 of 40 programs have them
+#     python_testcases/test_NAME.py     pytest modules; the tests of the 9 others, about graphs and linked lists
+#
+# What only the pytest modules say of the 31 (how outputs are compared, which cases are too slow to run) is
+# written down here, from jkoppel/QuixBugs@4257f44 ``python_testcases``. The bytes made are those that the source
+# pins.
+
+
 COMPARE: Mapping[str, str] = MappingProxyType(
     {"flatten": "list", "hanoi": "tuple_rows", "kheapsort": "list", "sqrt": "approx_abs_last_input"}
 )
@@ -31,12 +35,12 @@ SKIPPED: Mapping[str, tuple[int, ...]] = MappingProxyType({"knapsack": (9,), "le
 """0-based tests that upstream skips, unless told to run slow ones."""
 
 
-def is_checkout(folder: Path) -> bool:
+def is_quixbugs_checkout(folder: Path) -> bool:
     """Whether a folder is laid out as upstream's repository."""
     return (folder / "python_programs").is_dir() and (folder / "correct_python_programs").is_dir()
 
 
-def rows_of_checkout(folder: Path) -> bytes:
+def rows_of_quixbugs(folder: Path) -> bytes:
     """The JSON Lines of a checkout: a row a program, by name.
 
     Raises:
@@ -47,10 +51,10 @@ def rows_of_checkout(folder: Path) -> bytes:
     programs = [name for name in names if name != "node" and not name.endswith("_test")]
     if not programs:
         raise UserError(f"{folder / 'correct_python_programs'}: holds no programs; check QuixBugs out again")
-    return "".join(json.dumps(_row(folder, name)) + "\n" for name in programs).encode()
+    return "".join(json.dumps(_program_row(folder, name)) + "\n" for name in programs).encode()
 
 
-def _row(folder: Path, name: str) -> dict[str, Any]:
+def _program_row(folder: Path, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": name,
         "buggy": checkout_text(folder / "python_programs" / f"{name}.py", "QuixBugs"),
@@ -157,12 +161,12 @@ def split_of(program: str) -> str:
 # those that the source pins.
 
 
-_FOLDER = Path("benchmark", "core", "py")
+_CWEVAL_FOLDER = Path("benchmark", "core", "py")
 
 
 def is_cweval_checkout(folder: Path) -> bool:
     """Whether a folder is laid out as upstream's repository."""
-    return (folder / _FOLDER).is_dir()
+    return (folder / _CWEVAL_FOLDER).is_dir()
 
 
 def rows_of_cweval(folder: Path) -> bytes:
@@ -171,9 +175,9 @@ def rows_of_cweval(folder: Path) -> bytes:
     Raises:
         UserError: a file is missing or cannot be read.
     """
-    programs = sorted((folder / _FOLDER).glob("*_task.py"))
+    programs = sorted((folder / _CWEVAL_FOLDER).glob("*_task.py"))
     if not programs:
-        raise UserError(f"{folder / _FOLDER}: holds no tasks; check CWEval out again")
+        raise UserError(f"{folder / _CWEVAL_FOLDER}: holds no tasks; check CWEval out again")
     return "".join(json.dumps(_task_row(path)) + "\n" for path in programs).encode()
 
 
@@ -184,3 +188,61 @@ def _task_row(program: Path) -> dict[str, str]:
         "task": checkout_text(program, "CWEval"),
         "test": checkout_text(program.with_name(f"{name}_test.py"), "CWEval"),
     }
+
+
+# ---- The Python exercises of Aider's polyglot benchmark, in folders upstream, made into the rows of one file.
+#     python/exercises/practice/NAME/.docs/     introduction.md, instructions.md, instructions.append.md
+#     python/exercises/practice/NAME/.meta/     config.json, which names the files; example.py, a right program
+#     python/exercises/practice/NAME/FILE.py    what the program is written into: names without what they do
+#     python/exercises/practice/NAME/*_test.py  a module of unittest
+#
+# Layout of Aider-AI/polyglot-benchmark@7e0611e; which texts are the instructions, and their order, is the rule of
+# Aider-AI/aider@5dc9490 ``benchmark/benchmark.py`` run_test_real. The bytes made are those that the source pins.
+
+
+_PRACTICE = Path("python/exercises/practice")
+_TEXTS = ("introduction.md", "instructions.md", "instructions.append.md")
+
+
+def is_exercism_checkout(folder: Path) -> bool:
+    """Whether a folder is laid out as upstream's repository."""
+    return (folder / _PRACTICE).is_dir()
+
+
+def rows_of_exercism(folder: Path) -> bytes:
+    """The JSON Lines of a checkout: a row an exercise, by name.
+
+    Raises:
+        UserError: a file is missing or cannot be read.
+        BadRecord: a ``config.json`` names no file to write, no tests or no example.
+    """
+    exercises = sorted(path for path in (folder / _PRACTICE).iterdir() if path.is_dir())
+    if not exercises:
+        raise UserError(f"{folder / _PRACTICE}: holds no exercises; check the repository out again")
+    return "".join(json.dumps(_exercise_row(exercise)) + "\n" for exercise in exercises).encode()
+
+
+def _exercise_row(folder: Path) -> dict[str, Any]:
+    solution, tests, example = (_named(folder, kind) for kind in ("solution", "test", "example"))
+    texts = [folder / ".docs" / name for name in _TEXTS]
+    return {
+        "name": folder.name,
+        "instructions": "".join(checkout_text(path, "the repository") for path in texts if path.is_file()),
+        "file": solution[0],
+        "starter": checkout_text(folder / solution[0], "the repository"),
+        "tests": checkout_text(folder / tests[0], "the repository"),
+        "files": {name: checkout_text(folder / name, "the repository") for name in tests[1:]},
+        "reference": checkout_text(folder / example[0], "the repository"),
+    }
+
+
+def _named(folder: Path, kind: str) -> list[str]:
+    """The files of one kind that the exercise's ``config.json`` names."""
+    path = folder / ".meta" / "config.json"
+    try:
+        names = json.loads(checkout_text(path, "the repository"))["files"][kind]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadRecord(path, f"names no such file ({error}); check it out again", field=f"files.{kind}") from None
+    if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
+        raise BadRecord(path, "must be a list of names; check the repository out again", field=f"files.{kind}")
+    return names
