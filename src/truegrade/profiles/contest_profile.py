@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from math import ceil
+from typing import Any
 
 import msgspec
 
 from truegrade.grading.contests.harness import Harness, grade_as
+from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
@@ -25,8 +27,27 @@ modelscope/evalscope@fde259d2 ``evalscope/benchmarks/live_code_bench/testing_uti
 """
 TIMEOUT_S = 6.0
 """Seconds a test: ``--timeout`` of LiveCodeBench's runner, ``review_timeout`` of EvalScope's adapter."""
+OFFICIAL_RULES = Rules(
+    world="whole",
+    timeout_s=TIMEOUT_S,
+    whole_seconds=True,
+    announces_alarm=True,
+    int_digits=50_000,
+    faulthandler=True,
+    disabled=GUARD,
+    preload=[],
+    forked=True,
+    module="lcb_runner.evaluation.testing_util",
+)
+"""LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/evaluation``, of which the other graders are copies: each says
+what it does otherwise."""
 CONTEST_LIMITS = Limits(output_bytes=64 * 2**20)
 """Time is the harness' own and set a problem; memory was never limited there and is here."""
+
+
+def no_metadata(error: str) -> dict[str, Any]:
+    """The metadata of a process that died, where a harness keeps none."""
+    return {}
 
 
 class ContestProfile(Profile):

@@ -96,14 +96,7 @@ class Cruxeval(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CRUXEval's own words: ``default`` (direct), ``cot``, or for outputs ``phind``."""
-        name = check_variant(self, variant)
-        named = published_prompts(self, problem)
-        render = named.get("cruxeval" if name == "default" else f"cruxeval-{name}")
-        if render is None:
-            raise UnknownName(
-                "prompt variant", name, ("default", "cot"), f"for {problem.benchmark} under {self.name}"
-            )
-        return render()
+        return published_prompt(self, problem, variant)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The published post-processing of replies; what is already extracted stays as it is."""
@@ -143,6 +136,20 @@ def published_prompts(profile: Profile, problem: Problem) -> dict[str, RenderPro
     """CRUXEval's own prompts for a problem, by name; raises as `published_task` does."""
     task = published_task(profile, problem)
     return cruxeval_output_prompts(task) if isinstance(task, OutputTask) else cruxeval_input_prompts(task)
+
+
+def published_prompt(profile: Profile, problem: Problem, variant: str | None) -> Prompt:
+    """CRUXEval's prompt of a variant.
+
+    Raises:
+        UnknownName: there is none, or none for finding an input.
+    """
+    name = check_variant(profile, variant)
+    render = published_prompts(profile, problem).get("cruxeval" if name == "default" else f"cruxeval-{name}")
+    if render is None:
+        known = ("default", "cot")
+        raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {profile.name}")
+    return render()
 
 
 def after_equals(text: str) -> str:

@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from truegrade import prompts
 from truegrade.extraction.contests import last_pair
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.sandboxed import grade_sandboxed
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
@@ -20,11 +18,12 @@ from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, code_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import (
     CONTEST_LIMITS,
-    GUARD,
+    OFFICIAL_RULES,
     TIMEOUT_S,
     contest_task,
     cut_answer,
     grade_contest,
+    no_metadata,
     timed,
 )
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
@@ -47,25 +46,19 @@ from truegrade.statistics.contest_metrics import PERCENT
 # LiveCodeBench as modelscope/evalscope @fde259d2 asks and grades it: words, cut, grader of the local path.
 
 
-def _runner_error(error: str) -> dict[str, Any]:
-    return {}
-
-
 LOCAL = Harness(
-    rules=Rules(
-        world="encoded",
-        timeout_s=TIMEOUT_S,
-        whole_seconds=False,
-        announces_alarm=False,
-        int_digits=4300,
-        faulthandler=False,
-        disabled=GUARD,
-        preload=[],
-        forked=False,
-        module="evalscope.benchmarks.live_code_bench.testing_util",
-    ),
+    rules=OFFICIAL_RULES
+    | {
+        "world": "encoded",
+        "whole_seconds": False,
+        "announces_alarm": False,
+        "int_digits": 4300,
+        "faulthandler": False,
+        "forked": False,
+        "module": "evalscope.benchmarks.live_code_bench.testing_util",
+    },
     added_s=0.0,
-    runner_error=_runner_error,
+    runner_error=no_metadata,
 )
 
 

@@ -16,7 +16,11 @@ from truegrade.grading.contests.rules import Rules
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
-from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, ContestProfile, contest_task
+from truegrade.profiles.contest_profile import (
+    OFFICIAL_RULES,
+    ContestProfile,
+    contest_task,
+)
 from truegrade.profiles.cruxeval import SKIPPED, grade_assertion, literal_verdict, skipped
 from truegrade.profiles.livecodebench_prompts import DEFAULT_STYLE, STYLES, STYLES_SINCE_B95A71C, official_prompt
 from truegrade.profiles.prompt_building import RenderPrompt, answered_prompt, base, chat
@@ -35,18 +39,7 @@ def _runner_error(error: str) -> dict[str, Any]:
 
 
 _HEAD = Harness(
-    rules=Rules(
-        world="whole",
-        timeout_s=TIMEOUT_S,
-        whole_seconds=True,
-        announces_alarm=True,
-        int_digits=50_000,
-        faulthandler=True,
-        disabled=GUARD,
-        preload=[],
-        forked=True,
-        module="lcb_runner.evaluation.testing_util",
-    ),
+    rules=Rules(**OFFICIAL_RULES),
     added_s=5.0,
     runner_error=_runner_error,
 )

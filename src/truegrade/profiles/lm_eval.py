@@ -6,18 +6,16 @@ import ast
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from truegrade import prompts
 from truegrade.errors import UnknownName
 from truegrade.extraction.contests import first_pair
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, code_task, covered_task, refuse_mbppplus
-from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, ContestProfile
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
 from truegrade.profiles.prompt_building import RenderPrompt, answered_prompt, base, continuation, origin, question
 from truegrade.records import (
@@ -319,25 +317,17 @@ def _description(task: OracleTask) -> str:
 # of modelscope/evalscope@a2ecf3e8 but for header, logger and one unused flag; rules are cited from there.
 
 
-def _runner_error(error: str) -> dict[str, Any]:
-    return {}
-
-
 _HARNESS = Harness(
-    rules=Rules(
-        world="string",
-        timeout_s=TIMEOUT_S,
-        whole_seconds=True,
-        announces_alarm=False,
-        int_digits=4300,
-        faulthandler=False,
-        disabled=GUARD,
-        preload=[],
-        forked=True,
-        module="lm_eval.tasks.livecodebench.testing_util",
-    ),
+    rules=OFFICIAL_RULES
+    | {
+        "world": "string",
+        "announces_alarm": False,
+        "int_digits": 4300,
+        "faulthandler": False,
+        "module": "lm_eval.tasks.livecodebench.testing_util",
+    },
     added_s=0.0,
-    runner_error=_runner_error,
+    runner_error=no_metadata,
 )
 
 

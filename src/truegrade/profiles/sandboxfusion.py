@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant
-from truegrade.profiles.cruxeval import published_prompts, published_task
+from truegrade.profiles.base import NO_EXAMPLES, Profile
+from truegrade.profiles.cruxeval import published_prompt, published_task
 from truegrade.profiles.prompt_building import continuation
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
 from truegrade.sandbox import Limits
@@ -32,12 +31,7 @@ class Sandboxfusion(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CRUXEval's words: ``default`` (direct), ``cot``, or for outputs ``phind``."""
-        name = check_variant(self, variant)
-        render = published_prompts(self, problem).get("cruxeval" if name == "default" else f"cruxeval-{name}")
-        if render is None:
-            known = ("default", "cot")
-            raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
-        published = render()
+        published = published_prompt(self, problem, variant)
         return continuation(published.messages[0].content, source=published.source)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:

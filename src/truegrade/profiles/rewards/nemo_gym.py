@@ -9,9 +9,8 @@ from truegrade.extraction.contests import last_pair
 from truegrade.grading.contests import tampering
 from truegrade.grading.contests.driver import close
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
-from truegrade.profiles.contest_profile import GUARD
-from truegrade.profiles.rewards.reward_profiles import ContestReward, no_error
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, no_metadata
+from truegrade.profiles.rewards.reward_profiles import ContestReward
 from truegrade.profiles.rewards.rllm import all_equal_true
 
 _LONGER, _LONG = 6, 1000
@@ -35,21 +34,16 @@ class NemoGym(ContestReward):
     version = "07d6b0d"
     needs_a_test = False
     harness = Harness(
-        rules=Rules(
-            world="iterated",
-            timeout_s=10.0,
-            whole_seconds=True,
-            announces_alarm=False,
-            int_digits=50_000,
-            faulthandler=True,
-            disabled=GUARD,
-            preload=[],
-            forked=True,
-            module="lcb_integration.testing_util",
-            close=True,
-        ),
+        rules=OFFICIAL_RULES
+        | {
+            "world": "iterated",
+            "timeout_s": 10.0,
+            "announces_alarm": False,
+            "module": "lcb_integration.testing_util",
+            "close": True,
+        },
         added_s=5.0,
-        runner_error=no_error,
+        runner_error=no_metadata,
         passes=all_equal_true,
         right=_right,
         death_passes=True,

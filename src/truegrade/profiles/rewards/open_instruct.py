@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from truegrade.extraction.blocks import spans
 from truegrade.grading.contests.harness import Harness, grade_as
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import Trial, first_failure, passed_of
 from truegrade.profiles.base import covered_task
-from truegrade.profiles.contest_profile import timed
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, no_metadata, timed
 from truegrade.profiles.harness_runs import RELIABILITY_GUARD
 from truegrade.profiles.rewards.reward_profiles import StrictWorded, assert_tests, contest_tests
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason
@@ -57,25 +55,17 @@ class _Stdio(Harness, frozen=True, kw_only=True):
         return self.rules["timeout_s"] * tests + self.added_s
 
 
-def _nothing(error: str) -> dict[str, Any]:
-    return {}
-
-
 _HARNESS = _Stdio(
-    rules=Rules(
-        world="whole",
-        timeout_s=TIMEOUT_S,
-        whole_seconds=True,
-        announces_alarm=True,
-        int_digits=4300,
-        faulthandler=True,
-        disabled=[*GUARD, "sys.modules:numpy"],
-        preload=[],
-        forked=False,
-        module="open_instruct.code_utils.testing_util",
-    ),
+    rules=OFFICIAL_RULES
+    | {
+        "timeout_s": TIMEOUT_S,
+        "int_digits": 4300,
+        "disabled": [*GUARD, "sys.modules:numpy"],
+        "forked": False,
+        "module": "open_instruct.code_utils.testing_util",
+    },
     added_s=_ADDED_S,
-    runner_error=_nothing,
+    runner_error=no_metadata,
 )
 
 

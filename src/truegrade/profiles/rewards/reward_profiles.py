@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -28,11 +27,6 @@ from truegrade.records.kinds import problem_kind
 
 NO_TEST = "the reward refuses a problem without tests"
 _OPENING = re.compile(r"```(?:\w+)?\n")
-
-
-def no_error(error: str) -> dict[str, Any]:
-    """The metadata of a process that died: these rewards keep none."""
-    return {}
 
 
 def last_block(reply: str) -> str | None:

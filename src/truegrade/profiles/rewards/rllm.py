@@ -10,7 +10,6 @@ from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement
@@ -19,9 +18,9 @@ from truegrade.grading.rllm_programs import base_imports, without_main_block
 from truegrade.grading.tests_forms import CannotPut, calls_of, tests_of
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_trials
 from truegrade.profiles.base import covered_task, function_task
-from truegrade.profiles.contest_profile import CONTEST_LIMITS, GUARD, TIMEOUT_S
+from truegrade.profiles.contest_profile import CONTEST_LIMITS, GUARD, OFFICIAL_RULES, no_metadata
 from truegrade.profiles.harness_runs import with_tests
-from truegrade.profiles.rewards.reward_profiles import ContestReward, StrictWorded, last_block, no_error
+from truegrade.profiles.rewards.reward_profiles import ContestReward, StrictWorded, last_block
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox import Limits
 
@@ -60,19 +59,13 @@ def all_equal_true(results: list[Any]) -> bool:
     return all(result == True for result in results)  # noqa: E712 - as there: 1.0 and numpy's True are equal to it
 
 
-RULES = Rules(
-    world="string",
-    timeout_s=TIMEOUT_S,
-    whole_seconds=True,
-    announces_alarm=True,
-    int_digits=4300,
-    faulthandler=True,
-    disabled=[name for name in GUARD if name != "os.putenv"],
-    preload=[],
-    forked=True,
-    module="rllm.rewards.code_utils.livecodebench",
-    preamble=PREAMBLE,
-)
+RULES = OFFICIAL_RULES | {
+    "world": "string",
+    "int_digits": 4300,
+    "disabled": [name for name in GUARD if name != "os.putenv"],
+    "module": "rllm.rewards.code_utils.livecodebench",
+    "preamble": PREAMBLE,
+}
 WITH_PANDAS = replace(CONTEST_LIMITS, packages=("numpy", "pandas"))
 """Where pandas is installed, a program can name it; where it is not, ``pd`` is no name."""
 
@@ -83,7 +76,7 @@ class RllmLcb(ContestReward):
     name = "rllm-lcb"
     version = "9beb6e0"
     limits = WITH_PANDAS
-    harness = Harness(rules=RULES, added_s=5.0, runner_error=no_error, passes=all_equal_true)
+    harness = Harness(rules=RULES, added_s=5.0, runner_error=no_metadata, passes=all_equal_true)
 
 
 # ------------------- `rllm-humanevalplus`: rewards of data source ``humanevalplus`` in rllm-org/rllm @9beb6e0.

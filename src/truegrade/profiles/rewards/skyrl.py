@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from truegrade.grading.contests.harness import Harness
-from truegrade.profiles.contest_profile import GUARD
-from truegrade.profiles.rewards.reward_profiles import ContestReward, no_error
+from truegrade.profiles.contest_profile import GUARD, no_metadata
+from truegrade.profiles.rewards.reward_profiles import ContestReward
 from truegrade.profiles.rewards.rllm import RULES, WITH_PANDAS
 
 
@@ -23,6 +23,6 @@ class SkyrlLcb(ContestReward):
     harness = Harness(
         rules=RULES | {"disabled": GUARD, "module": "skyrl_gym.envs.lcb.livecodebench"},
         added_s=5.0,
-        runner_error=no_error,
+        runner_error=no_metadata,
         passes=_all_true,
     )

@@ -18,7 +18,7 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, passed_of, script_trials
 from truegrade.profiles.base import covered_task
-from truegrade.profiles.contest_profile import contest_task, timed
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, contest_task, no_metadata, timed
 from truegrade.profiles.harness_runs import RELIABILITY_GUARD
 from truegrade.profiles.rewards.reward_profiles import (
     NO_TESTS,
@@ -26,7 +26,6 @@ from truegrade.profiles.rewards.reward_profiles import (
     StrictWorded,
     assert_tests,
     contest_tests,
-    no_error,
 )
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason
 from truegrade.sandbox import Limits
@@ -61,22 +60,19 @@ def _right(text: str, wanted: str, *, stdin: bool) -> bool:
 
 
 _HARNESS = Harness(
-    rules=Rules(
-        world="string",
-        timeout_s=5.0,
-        whole_seconds=True,
-        announces_alarm=False,
-        int_digits=4300,
-        faulthandler=True,
-        disabled=[*RELIABILITY_GUARD, "sys.modules:subprocess", "sys.modules:ctypes"],
-        preload=[],
-        forked=True,
-        module="verl.utils.reward_score.prime_code.testing_util",
-        preamble=import_string.replace("50000", "6*10**5"),
-        prime=True,
-    ),
+    rules=OFFICIAL_RULES
+    | {
+        "world": "string",
+        "timeout_s": 5.0,
+        "announces_alarm": False,
+        "int_digits": 4300,
+        "disabled": [*RELIABILITY_GUARD, "sys.modules:subprocess", "sys.modules:ctypes"],
+        "module": "verl.utils.reward_score.prime_code.testing_util",
+        "preamble": import_string.replace("50000", "6*10**5"),
+        "prime": True,
+    },
     added_s=0.0,
-    runner_error=no_error,
+    runner_error=no_metadata,
     passes=_all_true,
     right=_right,
     all_tests_s=6.0,
