@@ -189,6 +189,9 @@ def test_a_profile_derived_from_another_has_its_rules(here):
     )
     mine, other = find_profile("mine.py"), find_profile("human-eval")
     assert (mine.id, mine.rules, mine.defects) == ("mine@6d43fb9", other.rules, other.defects)
+    (here / "mine.py").write_text((here / "mine.py").read_text() + "    rules = ()\n")
+    mine = find_profile("mine.py")
+    assert (mine.summary, mine.rules, mine.defects) == (other.summary, (), other.defects)
 
 
 @pytest.mark.parametrize(

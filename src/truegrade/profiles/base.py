@@ -17,14 +17,11 @@ from truegrade.extraction.parsing import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.files.toml_text import OWN, line_of, read_toml
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt, Reason, Task, Verdict
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
 from truegrade.records.kinds import Kind, problem_kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import Scale
-
-# --------------------------------------------- What a profile is: one harness' exact rules at a named version.
-
 
 T = TypeVar("T")
 
@@ -45,6 +42,8 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class _RuleOf(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule as a file has it, which may hold several profiles."""
+
     step: Step
     profiles: tuple[str, ...] = ()
     """Names of the profiles of the file that have this rule; all of them where none is named."""
@@ -114,7 +113,7 @@ class _Described(Generic[T]):
     def __get__(self, profile: object, kind: type) -> T:
         for base in kind.__mro__:
             if "rules" in vars(base):  # described in Python; a file of that name may be anything
-                break
+                continue
             module, name = getattr(sys.modules.get(base.__module__), "__file__", None), getattr(base, "name", "")
             path = None if module is None else Path(module).with_suffix(".toml")
             if path and path.is_file() and name in (found := read_description(path)).summaries:
@@ -330,16 +329,6 @@ def covered_task(profile: Profile, problem: Problem, *kinds: type[Any]) -> Any:
     if not has_rules(profile, problem_kind(problem.task), problem.benchmark) or not isinstance(task, kinds):
         raise unsupported(profile, problem)
     return task
-
-
-def function_task(profile: Profile, problem: Problem) -> FunctionTask:
-    """The task of a problem that is covered and graded by test source; raises as `covered_task` does."""
-    return covered_task(profile, problem, FunctionTask)
-
-
-def code_task(profile: Profile, problem: Problem) -> FunctionTask | OracleTask:
-    """As `function_task`, be it graded by test source or by a plus set's inputs."""
-    return covered_task(profile, problem, FunctionTask, OracleTask)
 
 
 def refuse_mbppplus(profile: Profile, problem: Problem) -> None:

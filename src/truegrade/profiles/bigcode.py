@@ -11,7 +11,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, code_task, function_task
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.function_scope import IMPORT_HELPER, needed_imports
 from truegrade.profiles.harness_runs import FunctionProfile, grade_guarded, with_tests
 from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, base, before_stop, continuation
@@ -60,7 +60,7 @@ class Bigcode(Profile):
             UserError: the benchmark is MBPP+, whose file lacks the words that the harness sends.
         """
         style = check_variant(self, variant)
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         if problem.benchmark == "mbppplus":
             raise UserError(
                 "profile 'bigcode' cannot ask mbppplus: 18 prompts of the hub's copy differ from MBPP+'s file;"
@@ -77,7 +77,7 @@ class Bigcode(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The prompt and the text up to a stop word."""
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
@@ -93,7 +93,7 @@ class Bigcode(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute generation and tests as one program."""
-        code_task(self, problem)
+        covered_task(self, problem, FunctionTask, OracleTask)
         cpu_s = self.cpu_s(PLUS_CPU_S.get(problem.benchmark, self.limits.cpu_s))
         # Every task but MBPP puts a newline of its own in front of the tests.
         between = "\n" if problem.benchmark == "mbpp" else "\n\n"
@@ -125,7 +125,7 @@ class BigcodeInstruct(FunctionProfile):
         """The function as the harness cuts it out."""
         if completion.form != "completion":
             return super().extract(problem, completion)
-        task = function_task(self, problem)
+        task = covered_task(self, problem, FunctionTask)
         text = task.prefix + (completion.text or "")
         return Answer(value=with_context(text, task.entry_point), found="with context")
 
@@ -206,7 +206,7 @@ class HumanEvalPack(FunctionProfile):
             UnknownName: there is no such variant, or not for a program to repair.
         """
         style = check_variant(self, variant)
-        task = function_task(self, problem)
+        task = covered_task(self, problem, FunctionTask)
         if style == "continue" and task.buggy:
             raise UnknownName("prompt variant", style, ("default",), f"for {problem.benchmark} under {self.name}")
         content = task.prefix.strip() if style == "continue" else _asked(task)
@@ -218,7 +218,7 @@ class HumanEvalPack(FunctionProfile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute imports, generation and tests as one program."""
-        program, tests = answer.value or "", f"\n{function_task(self, problem).tests}"
+        program, tests = answer.value or "", f"\n{covered_task(self, problem, FunctionTask).tests}"
         imports = needed_imports(IMPORT_HELPER, program + tests)
         preload = ("numpy",) if "numpy" in imports else ()
         source = f"{imports}\n{program}".strip() + f"\n{tests}"

@@ -73,7 +73,7 @@ class BigCodeBench(Profile):
         Raises:
             UserError: a base model is asked for a description.
         """
-        task = self._task(problem)
+        task = covered_task(self, problem, SuiteTask)
         style = check_variant(self, variant)
         split = "complete" if task.prompt == task.prefix else "instruct"
         if style == "base":
@@ -91,7 +91,7 @@ class BigCodeBench(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Sanitize a reply, or a base model's text behind its prompt; take what a file gives as it is."""
-        task = self._task(problem)
+        task = covered_task(self, problem, SuiteTask)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
@@ -103,7 +103,7 @@ class BigCodeBench(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run solution and tests as one module."""
-        task = self._task(problem)
+        task = covered_task(self, problem, SuiteTask)
         source = f"{stub(task.prefix)}\n{answer.value or ''}\n{task.tests}"
         outcome = executor.inside(
             f"{_RUNNER}run({source!r})\n",
@@ -117,9 +117,6 @@ class BigCodeBench(Profile):
             return judged
         detail = outcome.detail.removeprefix(_FAILED)
         return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER, detail=detail)
-
-    def _task(self, problem: Problem) -> SuiteTask:
-        return covered_task(self, problem, SuiteTask)
 
 
 def sanitize(reply: str, entry_point: str) -> str:

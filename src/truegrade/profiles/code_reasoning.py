@@ -197,12 +197,12 @@ class SeedRegex(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The zero-shot prompt, self-contained."""
-        return output_prompts(predicted_task(self, problem))[check_variant(self, variant)]()
+        return output_prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """One regular expression in the first block; text that is already extracted stays as it is."""
         text = completion.text or ""
-        predicted_task(self, problem)
+        covered_task(self, problem, OutputTask)
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
         block = first_block(text)
@@ -213,18 +213,13 @@ class SeedRegex(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare as text, then as literals."""
-        task = predicted_task(self, problem)
+        task = covered_task(self, problem, OutputTask)
         other = task.pairing.other if task.pairing else None
         return judge_published(answer.value or "", task.expected, other, ends_the_run=True)
 
     def executes(self, problem: Problem) -> bool:
         """Nothing is executed."""
         return False
-
-
-def predicted_task(profile: Profile, problem: Problem) -> OutputTask:
-    """The task of a problem that is covered and asks for a value; raises as `covered_task` does."""
-    return covered_task(profile, problem, OutputTask)
 
 
 class CodeReasoning(Profile):
@@ -249,7 +244,7 @@ class CodeReasoning(Profile):
         if isinstance(problem.task, ChoiceTask):
             choices = choice_prompts(problem.task)
         else:
-            choices = output_prompts(predicted_task(self, problem))
+            choices = output_prompts(covered_task(self, problem, OutputTask))
         if name not in choices:
             known = [known for known in self.variants if known in choices]
             raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
@@ -260,7 +255,7 @@ class CodeReasoning(Profile):
         text = completion.text or ""
         if isinstance(problem.task, ChoiceTask):
             return read_choice(text, fields=self.fields_pattern)
-        predicted_task(self, problem)
+        covered_task(self, problem, OutputTask)
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
         block = first_block(text)
@@ -276,7 +271,7 @@ class CodeReasoning(Profile):
         """Compare as text, then as literals."""
         if isinstance(problem.task, ChoiceTask):
             return _grade_choice(problem.task, answer)
-        task = predicted_task(self, problem)
+        task = covered_task(self, problem, OutputTask)
         return judge_published(answer.value or "", task.expected, task.pairing.other if task.pairing else None)
 
     def executes(self, problem: Problem) -> bool:
@@ -321,11 +316,11 @@ class PaperTags(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The paper's words."""
-        return output_prompts(predicted_task(self, problem))[check_variant(self, variant)]()
+        return output_prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """What the last closed block says; text that is already extracted is read like a block."""
-        task = predicted_task(self, problem)
+        task = covered_task(self, problem, OutputTask)
         text = unix_newlines(completion.text or "")
         if completion.form == "answer":
             return extract_output_answer(text, task.function)
@@ -336,7 +331,7 @@ class PaperTags(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare two literals."""
-        return grade_output(predicted_task(self, problem), answer)
+        return grade_output(covered_task(self, problem, OutputTask), answer)
 
     def executes(self, problem: Problem) -> bool:
         """Nothing is executed."""

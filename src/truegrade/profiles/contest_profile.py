@@ -68,7 +68,7 @@ class ContestProfile(Profile):
     ) -> Prompt:
         """The harness' words for a chat model."""
         check_variant(self, variant)
-        return self.render_contest(contest_task(self, problem))
+        return self.render_contest(covered_task(self, problem, ContestTask))
 
     @abstractmethod
     def render_contest(self, task: ContestTask) -> Prompt:
@@ -76,18 +76,13 @@ class ContestProfile(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Cut the program out of a reply; an empty one is graded like any other."""
-        contest_task(self, problem)
+        covered_task(self, problem, ContestTask)
         return cut_answer(completion, self.cut)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Results, metadata and verdict of the harness."""
-        task = contest_task(self, problem)
+        task = covered_task(self, problem, ContestTask)
         return grade_contest(timed(self.harness, self), task, answer.value or "", executor, lenient=self.lenient)
-
-
-def contest_task(profile: Profile, problem: Problem) -> ContestTask:
-    """The task of a contest problem that is covered; raises as `covered_task` does."""
-    return covered_task(profile, problem, ContestTask)
 
 
 def cut_answer(completion: Completion, cut: Callable[[str], str]) -> Answer:

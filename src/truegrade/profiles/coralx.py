@@ -17,7 +17,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.lint import Linter
 from truegrade.grading.repairs import grade_repair
-from truegrade.grading.suites import RepairTask, suite_of
+from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.coralx_objectives import (
     VALID_SYNTAX,
@@ -53,13 +53,13 @@ class Coralx(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CORAL-X's prompt, as a message or as text to continue."""
-        prompts = repair_prompts(_task(self, problem))
+        prompts = repair_prompts(covered_task(self, problem, CasesTask, FunctionTask))
         prompt = prompts[check_variant(self, variant)]()
         return msgspec.structs.replace(prompt, stop=())  # CORAL-X names no stop string
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The first block of the completion, whatever the prompt was; a given program stays as it is."""
-        _task(self, problem)
+        covered_task(self, problem, CasesTask, FunctionTask)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
@@ -68,7 +68,7 @@ class Coralx(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run every test under ``==``; invalid code is not run."""
-        task = _task(self, problem)
+        task = covered_task(self, problem, CasesTask, FunctionTask)
         suite = msgspec.structs.replace(suite_of(task), skipped=())
         code = answer.value or ""
         tree = parse_module(code)
@@ -127,7 +127,3 @@ def objective_scores(code: str | None, passed: int, tests: int, linter: Linter |
         "runtime": runtime(code, deepest_loop(tree)),
         "syntax": VALID_SYNTAX,
     }
-
-
-def _task(profile: Profile, problem: Problem) -> RepairTask:
-    return covered_task(profile, problem, CasesTask, FunctionTask)

@@ -115,7 +115,7 @@ class Cruxeval(Profile):
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run program and assertion, unless the official evaluator skips the generation."""
         generation = answer.value or ""
-        task = published_task(self, problem)
+        task = covered_task(self, problem, OutputTask, InputTask)
         if _skips(task, generation):
             return skipped("the official evaluator skips this generation")
         return grade_assertion(task.program, f"assert {task.expected} == {generation}", executor)
@@ -127,14 +127,9 @@ class Cruxeval(Profile):
         return len(outcomes) - (dropped if passed else 0), passed
 
 
-def published_task(profile: Profile, problem: Problem) -> OutputTask | InputTask:
-    """The task of a problem of CRUXEval; raises as `covered_task` does."""
-    return covered_task(profile, problem, OutputTask, InputTask)
-
-
 def published_prompts(profile: Profile, problem: Problem) -> dict[str, RenderPrompt]:
-    """CRUXEval's own prompts for a problem, by name; raises as `published_task` does."""
-    task = published_task(profile, problem)
+    """CRUXEval's own prompts for a problem, by name; raises as `covered_task` does."""
+    task = covered_task(profile, problem, OutputTask, InputTask)
     return cruxeval_output_prompts(task) if isinstance(task, OutputTask) else cruxeval_input_prompts(task)
 
 

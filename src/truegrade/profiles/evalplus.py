@@ -367,7 +367,7 @@ class Evalplus(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """EvalPlus' words for an API, for a chat template (the answer's turn is begun) or for a base model."""
-        values = {"prompt_stripped": self._task(problem).prompt.strip()}
+        values = {"prompt_stripped": covered_task(self, problem, OracleTask).prompt.strip()}
         match check_variant(self, variant):
             case "anthropic":
                 return _with_stop(chat("evalplus.anthropic.user", values), EOS)
@@ -382,7 +382,7 @@ class Evalplus(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Sanitize a reply, or a base model's text behind its prompt; take what a file gives as it is."""
-        task = self._task(problem)
+        task = covered_task(self, problem, OracleTask)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
@@ -395,7 +395,7 @@ class Evalplus(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Call the program on the inputs, beside the expected outputs."""
-        task = self._task(problem)
+        task = covered_task(self, problem, OracleTask)
         try:
             truth = self._truths.of(f"{problem.dataset_sha256}/{problem.id}", task, executor)
         except ReferenceFailed as failure:
@@ -404,9 +404,6 @@ class Evalplus(Profile):
         if self.timeout_s is not None:
             checks = [group.within(self.timeout_s) for group in checks]
         return grade_by_evalplus(task, answer.value or "", checks, _GUARD, executor)
-
-    def _task(self, problem: Problem) -> OracleTask:
-        return covered_task(self, problem, OracleTask)
 
 
 class EvalplusBase(Evalplus):

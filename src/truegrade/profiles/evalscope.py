@@ -15,12 +15,11 @@ from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, code_task, refuse_mbppplus
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import (
     CONTEST_LIMITS,
     OFFICIAL_RULES,
     TIMEOUT_S,
-    contest_task,
     cut_answer,
     grade_contest,
     no_metadata,
@@ -186,7 +185,7 @@ class Evalscope(Profile):
         """One user message; MBPP's holds three worked examples unless ``zero-shot`` is asked for."""
         style = check_variant(self, variant)
         if isinstance(problem.task, ContestTask):
-            return contest_prompt(contest_task(self, problem))
+            return contest_prompt(covered_task(self, problem, ContestTask))
         task = self._task(problem)
         if task.prefix:
             return chat("humaneval.simple_evals.user", {"prompt": task.prompt})
@@ -216,7 +215,7 @@ class Evalscope(Profile):
         """HumanEval: execute under the guard. MBPP: look at a script's exit code. Contests: the local path."""
         if isinstance(problem.task, ContestTask):
             harness = timed(self.harness, self)
-            return grade_contest(harness, contest_task(self, problem), answer.value or "", executor)
+            return grade_contest(harness, covered_task(self, problem, ContestTask), answer.value or "", executor)
         task = self._task(problem)
         code = answer.value or ""
         if task.prefix:
@@ -236,7 +235,7 @@ class Evalscope(Profile):
 
     def _task(self, problem: Problem) -> FunctionTask | OracleTask:
         refuse_mbppplus(self, problem)
-        return code_task(self, problem)
+        return covered_task(self, problem, FunctionTask, OracleTask)
 
 
 def _with_setup(problem: Problem, task: FunctionTask | OracleTask, code: str) -> str:
@@ -263,17 +262,17 @@ class EvalscopeSandbox(Profile):
     ) -> Prompt:
         """EvalScope's words."""
         check_variant(self, variant)
-        return contest_prompt(contest_task(self, problem))
+        return contest_prompt(covered_task(self, problem, ContestTask))
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The last two fences."""
-        contest_task(self, problem)
+        covered_task(self, problem, ContestTask)
         return cut_contest(completion)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """A script a test; the harness' details are in ``Judgement.harness``."""
         try:
-            tests = decode(contest_task(self, problem))
+            tests = decode(covered_task(self, problem, ContestTask))
         except UndecodableTests as error:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
         return grade_sandboxed(answer.value or "", tests, executor, timeout_s=self.cpu_s(TIMEOUT_S))

@@ -13,7 +13,7 @@ from truegrade.grading.executor import Executor, loaded_before
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed, References
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.plus_tests import plus_tests
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, function_task
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.prompt_building import chat
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt, Reason
 from truegrade.records.kinds import Kind
@@ -167,7 +167,7 @@ class FunctionProfile(Profile):
     ) -> Prompt:
         """The harness' prompt."""
         check_variant(self, variant)
-        return self.ask(function_task(self, problem), problem, examples)
+        return self.ask(covered_task(self, problem, FunctionTask), problem, examples)
 
     def ask(self, task: FunctionTask, problem: Problem, examples: Mapping[str, Problem]) -> Prompt:
         """One user message, unless a profile says otherwise."""
@@ -175,7 +175,7 @@ class FunctionProfile(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """What the harness reads; a given whole program as it is."""
-        task = function_task(self, problem)
+        task = covered_task(self, problem, FunctionTask)
         if completion.form == "program":
             return Answer(value=completion.text or "", found="as given: a whole program")
         return self.read(task, completion.text or "")
@@ -186,7 +186,7 @@ class FunctionProfile(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """How one program of answer and tests ends."""
-        return self.run(self.program(function_task(self, problem), answer), executor)
+        return self.run(self.program(covered_task(self, problem, FunctionTask), answer), executor)
 
     def program(self, task: FunctionTask, answer: Answer) -> str:
         """Prompt, answer and tests; no prompt in front of a whole program."""

@@ -19,7 +19,6 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered
 from truegrade.profiles.contest_profile import (
     OFFICIAL_RULES,
     ContestProfile,
-    contest_task,
 )
 from truegrade.profiles.cruxeval import SKIPPED, grade_assertion, literal_verdict, skipped
 from truegrade.profiles.livecodebench_prompts import DEFAULT_STYLE, STYLES, STYLES_SINCE_B95A71C, official_prompt
@@ -63,7 +62,9 @@ class LiveCodeBench(ContestProfile):
     ) -> Prompt:
         """The words for a model style; without one, style OpenAIChat's system and user message."""
         style = check_variant(self, variant)
-        return official_prompt(contest_task(self, problem), DEFAULT_STYLE if style == "default" else style)
+        return official_prompt(
+            covered_task(self, problem, ContestTask), DEFAULT_STYLE if style == "default" else style
+        )
 
     def render_contest(self, task: ContestTask) -> Prompt:
         """Style OpenAIChat."""
@@ -91,7 +92,7 @@ class LiveCodeBenchBase(LiveCodeBench):
     ) -> Prompt:
         """The example, downloaded when first used, then the question."""
         check_variant(self, variant)
-        return self.render_contest(contest_task(self, problem))
+        return self.render_contest(covered_task(self, problem, ContestTask))
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The whole text, stripped."""
@@ -129,12 +130,12 @@ class LivecodebenchExec(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """LiveCodeBench's words, direct or ``cot``, for a chat model or a ``base`` model."""
-        return _prompts(self._task(problem))[check_variant(self, variant)]()
+        return _prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The published post-processing of replies; what is already extracted stays as it is."""
         text = completion.text or ""
-        task = self._task(problem)
+        task = covered_task(self, problem, OutputTask)
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
         if answered_prompt(completion, _prompts(task), self.variants) not in _DIRECT and "[ANSWER]" in text:
@@ -146,7 +147,7 @@ class LivecodebenchExec(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run imports, program and assertion, unless the call itself is in the generation."""
-        task = self._task(problem)
+        task = covered_task(self, problem, OutputTask)
         generation = answer.value or ""
         if f"{task.function}({task.arguments})" in generation:
             return skipped("LiveCodeBench skips a generation that holds the call")
@@ -163,9 +164,6 @@ class LivecodebenchExec(Profile):
         """Skipped generations leave the denominator, unless nothing else is left."""
         ran = sum(SKIPPED not in marks for _, marks in outcomes)
         return ran or len(outcomes), sum(right for right, _ in outcomes)
-
-    def _task(self, problem: Problem) -> OutputTask:
-        return covered_task(self, problem, OutputTask)
 
 
 def _prompts(task: OutputTask) -> dict[str, RenderPrompt]:

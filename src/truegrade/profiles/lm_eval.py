@@ -14,7 +14,7 @@ from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, code_task, covered_task, refuse_mbppplus
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
 from truegrade.profiles.prompt_building import RenderPrompt, answered_prompt, base, continuation, origin, question
@@ -198,7 +198,7 @@ class LmEval(Profile):
 
     def _task(self, problem: Problem) -> FunctionTask | OracleTask:
         refuse_mbppplus(self, problem)
-        return code_task(self, problem)
+        return covered_task(self, problem, FunctionTask, OracleTask)
 
 
 class LmEvalInstruct(Profile):
@@ -217,7 +217,7 @@ class LmEvalInstruct(Profile):
     ) -> Prompt:
         """Turns for a chat model, the last one begun for it; ``text``: the same as one text to continue."""
         style = check_variant(self, variant)
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         if task.prefix:
             turns, source = _humaneval_turns(task), "humaneval.lm_eval_instruct.user"
         elif problem.benchmark == "mbpp" and isinstance(task, FunctionTask):
@@ -237,7 +237,7 @@ class LmEvalInstruct(Profile):
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
-        if code_task(self, problem).prefix:
+        if covered_task(self, problem, FunctionTask, OracleTask).prefix:
             value = cut(text, UNTIL).partition(_FENCE)[0]
             return Answer(value=value, found="up to a stop string or fence", form="completion")
         code = first_fence_of_opened(text)
@@ -247,7 +247,7 @@ class LmEvalInstruct(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute the program and the tests as one source."""
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         if isinstance(task, FunctionTask) and task.prefix:
             return _grade(task.prefix, answer, task.tests, executor)
         shown = _SHOWN if problem.benchmark == "mbpp" else 1

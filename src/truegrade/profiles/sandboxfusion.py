@@ -8,10 +8,10 @@ from types import MappingProxyType
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.profiles.base import NO_EXAMPLES, Profile
-from truegrade.profiles.cruxeval import published_prompt, published_task
+from truegrade.profiles.base import NO_EXAMPLES, Profile, covered_task
+from truegrade.profiles.cruxeval import published_prompt
 from truegrade.profiles.prompt_building import continuation
-from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt
 from truegrade.sandbox import Limits
 
 _STOPS = ("# done", "[/ANSWER]")
@@ -36,7 +36,7 @@ class Sandboxfusion(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The published post-processing of replies; what is already extracted stays as it is."""
-        task = published_task(self, problem)
+        task = covered_task(self, problem, OutputTask, InputTask)
         text = completion.text or ""
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
@@ -52,7 +52,7 @@ class Sandboxfusion(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run program and assertion as a script."""
-        task = published_task(self, problem)
+        task = covered_task(self, problem, OutputTask, InputTask)
         other = f"f({task.arguments})" if isinstance(task, OutputTask) else task.expected
         source = f"{task.program}\nassert {answer.value or ''} == {other}"
         return from_outcome(executor.script(source), marks=(TESTS_INSIDE,))

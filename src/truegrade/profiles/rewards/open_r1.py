@@ -8,9 +8,9 @@ from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import ScriptTest, Trial, first_failure, passed_of, script_trials
-from truegrade.profiles.contest_profile import contest_task
+from truegrade.profiles.base import covered_task
 from truegrade.profiles.rewards.reward_profiles import StrictWorded, contest_tests
-from truegrade.records import Answer, Problem, Reason
+from truegrade.records import Answer, ContestTask, Problem, Reason
 from truegrade.sandbox import Limits
 
 TIMEOUT_S = 5.0
@@ -33,7 +33,7 @@ class OpenR1(StrictWorded):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Passes where every test does."""
-        tests = contest_tests(contest_task(self, problem))
+        tests = contest_tests(covered_task(self, problem, ContestTask))
         if isinstance(tests, Judgement):
             return tests
         code = answer.value or ""
@@ -48,7 +48,7 @@ class OpenR1(StrictWorded):
         return counted if counted is None or startable(answer.value or "") else TestCount(0, counted.tests)
 
     def _trials(self, problem: Problem, code: str, executor: Executor) -> Iterator[Trial]:
-        tests = contest_tests(contest_task(self, problem))
+        tests = contest_tests(covered_task(self, problem, ContestTask))
         if isinstance(tests, Judgement):
             return
         scripts = [

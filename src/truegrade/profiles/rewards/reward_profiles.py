@@ -14,9 +14,9 @@ from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.tests_forms import tests_of
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, unsupported
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, unsupported
 from truegrade.profiles.base import has_rules as covers_kind
-from truegrade.profiles.contest_profile import ContestProfile, contest_task, timed
+from truegrade.profiles.contest_profile import ContestProfile, timed
 from truegrade.profiles.livecodebench_prompts import official_prompt
 from truegrade.profiles.strict import render_prompt
 from truegrade.records import Answer, Completion, ContestTask, FunctionTask, Problem, Prompt, Reason
@@ -52,7 +52,7 @@ class ContestReward(ContestProfile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Cut the program out of a reply; one that holds none is paid nothing."""
-        contest_task(self, problem)
+        covered_task(self, problem, ContestTask)
         text = completion.text or ""
         if completion.form in ("program", "answer"):
             return Answer(value=text, found="as given: a whole program")
@@ -72,7 +72,7 @@ class ContestReward(ContestProfile):
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Whether the reward is full; these rewards write no more than that number of a sample."""
         try:
-            tests = decode(contest_task(self, problem))
+            tests = decode(covered_task(self, problem, ContestTask))
         except UndecodableTests as error:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
         if self.needs_a_test and not tests.inputs:

@@ -17,7 +17,7 @@ from truegrade.grading.programs import statements
 from truegrade.grading.rllm_programs import base_imports, without_main_block
 from truegrade.grading.tests_forms import CannotPut, calls_of, tests_of
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_trials
-from truegrade.profiles.base import covered_task, function_task
+from truegrade.profiles.base import covered_task
 from truegrade.profiles.contest_profile import CONTEST_LIMITS, GUARD, OFFICIAL_RULES, no_metadata
 from truegrade.profiles.harness_runs import with_tests
 from truegrade.profiles.rewards.reward_profiles import ContestReward, StrictWorded, last_block
@@ -184,7 +184,7 @@ class RllmKodcode(StrictWorded):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run pytest on program and tests."""
-        function_task(self, problem)
+        covered_task(self, problem, FunctionTask)
         put = tests_of(problem, "pytest")
         if put.why_not:
             return Judgement(reason=Reason.GRADER_ERROR, detail=put.why_not)

@@ -18,7 +18,7 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, passed_of, script_trials
 from truegrade.profiles.base import covered_task
-from truegrade.profiles.contest_profile import OFFICIAL_RULES, contest_task, no_metadata, timed
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, no_metadata, timed
 from truegrade.profiles.harness_runs import RELIABILITY_GUARD
 from truegrade.profiles.rewards.reward_profiles import (
     NO_TESTS,
@@ -109,7 +109,7 @@ class VerlPrime(ContestReward):
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Of the first 10 tests, each in a process of its own: the share that a wrong program is paid."""
         try:
-            tests = decode(contest_task(self, problem))
+            tests = decode(covered_task(self, problem, ContestTask))
         except UndecodableTests:
             return None
         alone, code = self._alone(tests), answer.value or ""
