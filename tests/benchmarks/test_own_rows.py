@@ -122,8 +122,8 @@ def test_a_wrong_row_is_told_in_one_line(tmp_path, row, message):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ('nmae = "x"', "my.toml: Object contains unknown field `nmae`"),
-        ("name = ", "my.toml: cannot be read as TOML"),
+        ('nmae = "x"', "my.toml, line 1, field 'nmae': no key 'nmae', did you mean 'name'?"),
+        ("name = ", "my.toml: is no TOML: Invalid value (at end of document); see docs/extend.md"),
         ('prompt = "Do it."', "my.toml, field 'prompt': leaves the problem out"),
         ('kind = "function"', "my.jsonl, line 1, field 'entry_point': the header's kind is 'function'"),
         ('name = "humaneval"', "the name 'humaneval' is that of a built-in benchmark"),

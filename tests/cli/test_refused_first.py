@@ -11,7 +11,7 @@ from truegrade.api import check
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError, UserError
 from truegrade.profiles import PROFILES, open_profile, open_stored
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Answer
 from truegrade.records.config import RequestPolicy
 

@@ -5,8 +5,16 @@ import json
 import pytest
 
 from truegrade.datasets import SOURCES, pull
-from truegrade.datasets.content import sha256
-from truegrade.datasets.quixbugs_files import REST, SPLITS, TEST, TRAIN, is_checkout, rows_of_checkout, split_of
+from truegrade.datasets.checkouts import (
+    REST,
+    SPLITS,
+    TEST,
+    TRAIN,
+    is_quixbugs_checkout,
+    rows_of_quixbugs,
+    split_of,
+)
+from truegrade.datasets.sources import sha256
 from truegrade.errors import BadRecord, UserError
 
 
@@ -33,32 +41,32 @@ def checkout(data_dir, tmp_path):
 
 
 def test_its_rows_are_the_pinned_bytes(checkout):
-    assert is_checkout(checkout)
-    assert sha256(rows_of_checkout(checkout)) == SOURCES["quixbugs"].sha256
+    assert is_quixbugs_checkout(checkout)
+    assert sha256(rows_of_quixbugs(checkout)) == SOURCES["quixbugs"].sha256
 
 
 def test_a_bad_line_is_named(checkout):
     path = checkout / "json_testcases" / "gcd.json"
     path.write_text(path.read_text() + "[[1, 2], 1\n")
     with pytest.raises(BadRecord, match=r"gcd.json, line 7: is not JSON"):
-        rows_of_checkout(checkout)
+        rows_of_quixbugs(checkout)
     path.write_text("[12, 1]\n")
     with pytest.raises(BadRecord, match=r"gcd.json, line 1: must be"):
-        rows_of_checkout(checkout)
+        rows_of_quixbugs(checkout)
 
 
 def test_a_missing_file_is_named(checkout):
     (checkout / "python_programs" / "lis.py").unlink()
     with pytest.raises(UserError, match=r"python_programs/lis.py: cannot be read"):
-        rows_of_checkout(checkout)
+        rows_of_quixbugs(checkout)
 
 
 def test_a_folder_without_programs_is_no_checkout(tmp_path):
-    assert not is_checkout(tmp_path)
+    assert not is_quixbugs_checkout(tmp_path)
     (tmp_path / "correct_python_programs").mkdir()
     (tmp_path / "python_programs").mkdir()
     with pytest.raises(UserError, match="holds no programs"):
-        rows_of_checkout(tmp_path)
+        rows_of_quixbugs(tmp_path)
 
 
 def test_it_is_not_downloaded(tmp_path, monkeypatch):

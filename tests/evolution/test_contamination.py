@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.datasets.quixbugs_files import TEST, TRAIN
+from truegrade.datasets.checkouts import TEST, TRAIN
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import PLACEHOLDER, is_one_token, nameless, ngrams
 from truegrade.evolution.roles import (

@@ -6,7 +6,7 @@ import sys
 import msgspec
 import pytest
 
-from truegrade.datasets.quixbugs_files import TEST, TRAIN
+from truegrade.datasets.checkouts import TEST, TRAIN
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import is_one_token
 from truegrade.evolution.finishing import (

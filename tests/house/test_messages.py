@@ -34,7 +34,7 @@ ALLOWED = {
     "models/gguf_local.py": "an option of pip",
     "profiles/cweval.py": "options of pytest",
     "sandbox/by_pytest.py": "options of pytest",
-    "profiles/rewards/rllm_kodcode.py": "options of pytest",
+    "profiles/rewards/rllm.py": "options of pytest",
 }
 OF_REWARDS = {
     *("`limits`", "`on_error`", "`retry_s`", "`scheme`", "`step_replies`", "`tests_inside`", "`truncated`"),

@@ -10,7 +10,7 @@ from profile_rows import oracle, problem, problems, suite_problem
 
 from support.stand_in_data import write_stand_in
 from truegrade.benchmarks import load_benchmark
-from truegrade.profiles.refusals import covered_benchmarks
+from truegrade.profiles.base import covered_benchmarks
 from truegrade.records import Case, CasesTask, Pairing, Problem, SuiteTask
 
 _METHOD = (

@@ -41,7 +41,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord
 from truegrade.profiles import open_profile
 from truegrade.profiles.agentcoder import IMPORT_HELPER
-from truegrade.profiles.agentcoder_extraction import cut_fence
+from truegrade.profiles.function_scope import cut_fence
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers import ImportTarget, SourceFile, find_format, index_ids
 

@@ -6,7 +6,7 @@ from peer_replies import ALWAYS_EQUAL, CHEATS, REPLIES, fenced
 from profile_rows import GOLDEN, both, extracted, grade_all, humaneval_replies, passed, problem
 
 from truegrade.profiles import open_profile
-from truegrade.profiles.agentcoder_imports import IMPORT_HELPER
+from truegrade.profiles.function_scope import IMPORT_HELPER
 from truegrade.records import Reason
 
 PROFILE = open_profile("agentcoder")

@@ -11,7 +11,7 @@ from profile_rows import completion, oracle, problem, sandbox_of
 
 import truegrade
 from truegrade.profiles import PROFILES, open_profile
-from truegrade.profiles.refusals import covered_benchmarks
+from truegrade.profiles.base import covered_benchmarks
 from truegrade.records import Case, CasesTask, Problem
 
 SOURCES = Path(truegrade.__file__).parent

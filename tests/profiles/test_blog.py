@@ -11,8 +11,8 @@ import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile
-from truegrade.profiles.agentcoder_extraction import cut_fence
 from truegrade.profiles.blog import last_def
+from truegrade.profiles.function_scope import cut_fence
 from truegrade.records import Reason
 
 PROFILE = open_profile("blog")

@@ -11,7 +11,7 @@ from profile_rows import completion, extracted, grade_all
 import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets import SOURCES
-from truegrade.datasets.quixbugs_files import is_cweval_checkout, rows_of_cweval
+from truegrade.datasets.checkouts import is_cweval_checkout, rows_of_cweval
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile
 from truegrade.profiles.cweval import first_block

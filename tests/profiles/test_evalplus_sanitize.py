@@ -11,7 +11,7 @@ from peer_process import ask
 from peer_replies import REPLIES
 from sanitizer_programs import QUIRKS, programs
 
-from truegrade.profiles.evalplus_sanitize import longest_span, sanitize
+from truegrade.profiles.evalplus import longest_span, sanitize
 
 NOTHING = {"sanitize": [], "replies": [], "checks": [], "prompt": ""}
 

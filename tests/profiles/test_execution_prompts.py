@@ -6,7 +6,7 @@ from truegrade import prompts
 from truegrade.errors import UnknownName
 from truegrade.profiles import open_profile
 from truegrade.profiles.prompt_building import choice_prompts, input_prompts, output_prompts
-from truegrade.profiles.strict_prompts import VARIANTS
+from truegrade.profiles.strict import VARIANTS
 from truegrade.records import ChoiceTask, InputTask, OutputTask, Problem
 
 PROGRAM = "def f(x):\n    return x\n"

@@ -7,9 +7,9 @@ from profile_rows import PROGRAM, completion, oracle, problems
 from support.cpu import cpu_within
 from truegrade.extraction.parsing import MAX_REPLY_CHARS
 from truegrade.pipeline.verdicts import verdict_on
-from truegrade.profiles import PROFILES, evalplus_sanitize, evalscope, lm_eval, open_profile
-from truegrade.profiles.evalplus_sanitize import MAX_PARSED_CHARS, _Search, sanitize
-from truegrade.profiles.refusals import covered_benchmarks
+from truegrade.profiles import PROFILES, evalplus, evalscope, lm_eval, open_profile
+from truegrade.profiles.base import covered_benchmarks
+from truegrade.profiles.evalplus import MAX_PARSED_CHARS, _Search, sanitize
 from truegrade.records import Reason
 from truegrade.sandbox import Sandbox
 
@@ -35,13 +35,15 @@ TOKENS = (
     *("with (", "not ", "a if ", "``` ", "```x\n", "try:\n x\n", "a;", ":\n    "),
 )  # fmt: skip
 BEFORE = ("", "```python\n", "[ANSWER]assert f(1) == ")
+METHODS = ("extract", "read", "cut", "block")
+"""What profiles of one form differ in where ``extract`` is the form's."""
 RULES = {
-    (type(profile).extract, type(task.task)): (profile, task)
+    (*(getattr(type(profile), method, None) for method in METHODS), type(task.task)): (profile, task)
     for profile in map(open_profile, PROFILES)
     for benchmark in covered_benchmarks(profile)
     for task in problems(benchmark)
 }
-"""A profile and a problem for each rule: a method, and the kind of task that it is for."""
+"""A profile and a problem for each rule: the methods that read, and the kind of task that they are for."""
 
 
 @pytest.mark.slow
@@ -51,7 +53,7 @@ RULES = {
     ids=[f"{profile.name}-{task.benchmark}" for profile, task in RULES.values()],
 )
 def test_no_reply_keeps_a_profile_busy(profile, task, monkeypatch):
-    monkeypatch.setattr(evalplus_sanitize, "MAX_PARSED_CHARS", PARSED_CHARS)
+    monkeypatch.setattr(evalplus, "MAX_PARSED_CHARS", PARSED_CHARS)
     for token in TOKENS:
         for before in BEFORE:
             reply = completion(before + token * (CHARS // len(token)))

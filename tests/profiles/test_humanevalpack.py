@@ -18,7 +18,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.humaneval import HumanEvalPackRow
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import open_profile
-from truegrade.profiles.humanevalpack import STOP, first_function
+from truegrade.profiles.bigcode import STOP, first_function
 
 PACK, STRICT = open_profile("humanevalpack"), open_profile("strict")
 AGENT = open_agent("explain", {"style": "text"})

@@ -22,7 +22,7 @@ from livecodebench_rows import case_row, grade
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.driver import import_string
 from truegrade.profiles import open_profile
-from truegrade.profiles.evalscope_contests import LOCAL
+from truegrade.profiles.evalscope import LOCAL
 from truegrade.records import Reason
 from truegrade.sandbox.zygotes import PRELOADED, kind_of
 

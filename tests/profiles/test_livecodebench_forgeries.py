@@ -11,7 +11,7 @@ from livecodebench_rows import case_row, contest_problem, grade
 from truegrade.grading.contests.screen import plain
 from truegrade.grading.marks import TAMPERING
 from truegrade.profiles import open_profile
-from truegrade.profiles.evalscope_contests import LOCAL
+from truegrade.profiles.evalscope import LOCAL
 from truegrade.records import Reason
 from truegrade.sandbox.limits import MIB
 

@@ -10,10 +10,11 @@ from peer_process import ask, peers
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction import contest_programs
-from truegrade.profiles import evalscope_contests, open_profile
 from truegrade.profiles import livecodebench_prompts as words
 from truegrade.profiles import livecodebench_repair as repair
-from truegrade.profiles.lm_eval_fork import LmEvalFork
+from truegrade.profiles import open_profile
+from truegrade.profiles.evalscope import contest_prompt
+from truegrade.profiles.lm_eval import LmEvalFork
 from truegrade.records import Completion, ContestTask, Problem
 
 STARTER = "class Solution:\n    def f(self, a: int) -> int:\n        "
@@ -86,7 +87,7 @@ def test_another_file_is_no_worked_example(monkeypatch, tmp_path):
 def test_evalscopes_words():
     texts = [LmEvalFork().render_contest(task(starter=starter)).messages[0].content for starter in ("", STARTER)]
     assert [short_hash(text) for text in texts] == ["da624ce1775d", "4bc701c4a9ac"]
-    both = evalscope_contests.render_contest(task())
+    both = contest_prompt(task())
     assert [m.role for m in both.messages] == ["system", "user"]
     assert both.messages[0].content.endswith("You will NOT return anything except for the program.")
     assert both.messages[1].content == texts[0]
@@ -105,7 +106,7 @@ def test_profiles_offer_the_styles_that_their_version_has():
     with pytest.raises(UnknownName, match="QwQ"):
         january.render_prompt(asked, "QwQ")
     before = newest.render_prompt(asked, "before-264e841")
-    assert before.messages[0] == evalscope_contests.render_contest(task()).messages[0]
+    assert before.messages[0] == contest_prompt(task()).messages[0]
 
 
 def test_llama3_is_asked_by_messages_or_by_the_text_that_its_template_makes_of_them():
@@ -197,7 +198,7 @@ def test_the_peers_own_functions_give_the_same(monkeypatch):
                 assert theirs == {"raised": "NotImplementedError"}, style
             else:
                 assert official_shape(style, words.official_prompt(problem, style)) == theirs, style
-        ours = evalscope_contests.render_contest(problem)
+        ours = contest_prompt(problem)
         assert [message.content for message in ours.messages] == said["evalscope"]
         for (code, metadata), theirs in zip(REPAIRS, said["repairs"], strict=True):
             for style in theirs.keys() - UNTOKENISED:

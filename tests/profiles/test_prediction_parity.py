@@ -8,7 +8,7 @@ from prediction_rows import NESTED, TEXT, input_problem, judge, output_problem, 
 
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
-from truegrade.profiles import livecodebench_exec, open_profile
+from truegrade.profiles import livecodebench, open_profile
 from truegrade.profiles.cruxeval import SKIPPED, literal_verdict
 from truegrade.records import Reason
 
@@ -215,7 +215,7 @@ def test_bisect_is_the_module_and_pandas_is_there():
 
 
 def test_without_pandas_only_literals_are_graded(monkeypatch):
-    monkeypatch.setattr(livecodebench_exec, "find_spec", lambda name: None)
+    monkeypatch.setattr(livecodebench, "find_spec", lambda name: None)
     problem = output_problem(TEXT)
     assert right(LIVECODEBENCH, problem, ["'))7'", "2"]) == [True, False]
     with pytest.raises(UserError, match=r"sample_0 has to be run: pip install 'truegrade\[pandas\]'"):

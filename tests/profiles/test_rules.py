@@ -19,8 +19,8 @@ from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, find_profile, open_profile
-from truegrade.profiles.refusals import covered_benchmarks
-from truegrade.prompts.index import PROMPTS, SUITE_PROMPTS
+from truegrade.profiles.base import covered_benchmarks
+from truegrade.prompts import PROMPTS
 from truegrade.records import Completion, Reason, SuiteTask, Usage, Verdict
 from truegrade.records.config import GenerationConfig
 from truegrade.store import Manifest, Run, environment
@@ -39,9 +39,8 @@ def test_every_rule_has_a_source_that_can_be_followed(name):
     assert not re.search(r"\bseed 0|\bthe seed('s)?\b", said), "a seed is a random seed"
 
 
-@pytest.mark.parametrize("table", [PROMPTS, SUITE_PROMPTS])
-def test_every_prompt_has_a_source_that_can_be_followed(table):
-    assert [entry.source for entry in table.values() if not FOLLOWED.match(entry.source)] == []
+def test_every_prompt_has_a_source_that_can_be_followed():
+    assert [entry.source for entry in PROMPTS.values() if not FOLLOWED.match(entry.source)] == []
 
 
 # ------------------------------------------------------------------------------------------ aggregation

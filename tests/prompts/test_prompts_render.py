@@ -12,6 +12,13 @@ from hypothesis import strategies as st
 from truegrade.errors import UnknownName, UserError
 from truegrade.prompts import PROMPTS, load, render
 
+HASHES = {
+    name.removesuffix(".txt"): digest
+    for digest, name in (
+        line.split() for line in Path(__file__).with_name("texts.sha256").read_text().splitlines()
+    )
+}
+"""Of each text's exact bytes, as ``sha256sum`` writes and checks them."""
 TEXT_FILES = {
     entry.name.removesuffix(".txt"): entry.read_bytes()
     for entry in files("truegrade.prompts").iterdir()
@@ -19,10 +26,10 @@ TEXT_FILES = {
 }
 
 
-@pytest.mark.parametrize("prompt_id", sorted(PROMPTS))
-def test_file_has_the_bytes_of_the_index(prompt_id: str) -> None:
+@pytest.mark.parametrize("prompt_id", sorted(TEXT_FILES))
+def test_texts_have_the_bytes_that_they_were_taken_with(prompt_id: str) -> None:
     content = TEXT_FILES[prompt_id]
-    assert hashlib.sha256(content).hexdigest() == PROMPTS[prompt_id].sha256
+    assert hashlib.sha256(content).hexdigest() == HASHES[prompt_id] == load(prompt_id).sha256
     assert load(prompt_id).text.encode() == content
     assert PROMPTS[prompt_id].source
 
@@ -36,13 +43,14 @@ def test_texts_are_those_of_the_published_list() -> None:
     common = sorted(PROMPTS.keys() & published.keys())
     assert {name for name in PROMPTS if name.startswith(("exec.", "cruxeval.", "lcb."))} <= set(common)
     for name in common:
-        assert PROMPTS[name].sha256 == published[name]["sha256"], name
+        assert HASHES[name] == published[name]["sha256"], name
         placeholders = {f"<{placeholder}>" for placeholder in load(name).placeholders}
         assert placeholders == set(published[name]["placeholders"]), name
 
 
 def test_index_and_files_agree() -> None:
-    assert set(TEXT_FILES) == set(PROMPTS)
+    assert set(TEXT_FILES) == set(PROMPTS) == set(HASHES)
+    assert list(PROMPTS) == sorted(PROMPTS)
 
 
 @pytest.mark.parametrize("prompt_id", sorted(PROMPTS))

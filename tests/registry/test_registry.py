@@ -1,5 +1,6 @@
 """Every kind of thing is found in the same four ways, and refused in the same words."""
 
+import re
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -11,7 +12,7 @@ from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.evolution.searchers import REGISTRY as SEARCHERS
 from truegrade.models import open_model
 from truegrade.models.providers import REGISTRY as PROVIDERS
-from truegrade.profiles import PROFILES, find_profile
+from truegrade.profiles import PROFILES, Rule, find_profile
 from truegrade.profiles import REGISTRY as PROFILE_REGISTRY
 from truegrade.profiles.strict import Strict
 from truegrade.registry import Origin
@@ -154,6 +155,64 @@ def test_a_profile_says_what_it_lacks(here, change, message):
     (here / "fenced.py").write_text((here / "fenced.py").read_text().replace(*change))
     with pytest.raises(UserError, match=message):
         find_profile("fenced.py")
+
+
+@pytest.fixture
+def described(here, extend_page):
+    """The file that the page shows beside ``fenced.py``, which leaves out what the file says."""
+    (text,) = re.findall(r"```toml\n(summaries\..*?)```", extend_page.PAGE.read_text(), re.DOTALL)
+    (here / "fenced.toml").write_text(text)
+    lines = (here / "fenced.py").read_text().splitlines(keepends=True)
+    (here / "fenced.py").write_text("".join(line for line in lines if not re.match("    (summary|rules) =", line)))
+    return here / "fenced.toml"
+
+
+def test_a_profile_is_described_by_the_file_beside_it(here, extend_page, described):
+    found = find_profile("fenced.py").describe()
+    assert found["defects"] == ("a block that shows an example of use is graded where it is the last",)
+    assert found["rules"] == (Rule("extraction", "the last fenced block", "ours"),)
+    extend_page.write_files(here)  # a class that says all of it itself is not described by a file of its name
+    described.write_text("name = 1")
+    told = find_profile("fenced.py").describe()
+    assert told["summary"] == found["summary"] and told["rules"] == found["rules"] and told["defects"] == ()
+
+
+def test_what_no_file_describes_is_lacking(described):
+    described.unlink()
+    with pytest.raises(UserError, match=r"fenced.py: Fenced lacks summary, rules, which every profile has"):
+        find_profile("fenced.py")
+
+
+def test_a_profile_derived_from_another_has_its_rules(here):
+    (here / "mine.py").write_text(
+        "from truegrade.profiles.human_eval import HumanEval\n\n\nclass Mine(HumanEval):\n    name = 'mine'\n"
+    )
+    mine, other = find_profile("mine.py"), find_profile("human-eval")
+    assert (mine.id, mine.rules, mine.defects) == ("mine@6d43fb9", other.rules, other.defects)
+    (here / "mine.py").write_text((here / "mine.py").read_text() + "    rules = ()\n")
+    mine = find_profile("mine.py")
+    assert (mine.summary, mine.rules, mine.defects) == (other.summary, (), other.defects)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('step = "ext', 'step = "Ext'), ", line 5, field 'rules[0].step': Invalid enum value 'Extraction'"),
+        (("text =", "words ="), ", line 6, field 'rules[0].words': no key 'words', known: text, source, step"),
+        (
+            ('"ours"', '"ours"\nprofiles = ["fence"]'),
+            ", line 8, field 'rules[0].profiles': 'fence' has no",
+        ),
+        (("defects = [", "defects = [1, "), ", line 2, field 'defects[0]': Expected `str | object`, got `int`"),
+        (("[[rules]]", "[[rules]"), ", line 4: is no TOML: Expected ']]' at the end of an array declaration"),
+    ],
+)
+def test_a_broken_description_is_told_in_one_line(described, change, message):
+    described.write_text(described.read_text().replace(*change))
+    with pytest.raises(BadRecord) as raised:
+        find_profile("fenced.py")
+    said = str(raised.value)
+    assert f"fenced.toml{message}" in said and said.endswith("; see docs/extend.md") and "\n" not in said, said
 
 
 def test_a_model_says_what_it_lacks(here):

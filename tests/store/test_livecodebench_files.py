@@ -96,10 +96,10 @@ def test_what_is_no_such_file_is_refused(tmp_path, content, says):
 
 def test_evalscope_rows_without_ids_are_known_by_their_question(tmp_path, rows_file):
     from truegrade.benchmarks import load_benchmark
-    from truegrade.profiles.evalscope_contests import render_contest
+    from truegrade.profiles.evalscope import contest_prompt
 
     problem = load_benchmark("livecodebench", rows_file).by_id()["2000"]
-    prompt = render_contest(problem.task).messages
+    prompt = contest_prompt(problem.task).messages
     messages = [{"role": m.role, "content": m.content} for m in prompt]
     score = {
         "value": {"acc": 1.0},

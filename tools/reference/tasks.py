@@ -9,7 +9,7 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.datasets import source
 from truegrade.profiles import PROFILES, open_profile
-from truegrade.profiles.refusals import covered_benchmarks
+from truegrade.profiles.base import covered_benchmarks
 
 ABOUT = """\
 Names that `truegrade run` takes. A file is used only if its hash is the pinned one, unless

@@ -25,9 +25,7 @@ from truegrade.extraction.programs import extract_program
 from truegrade.grading.executor import Executor
 from truegrade.grading.programs import assemble
 from truegrade.models.base import Reply
-from truegrade.profiles.agentcoder_extraction import cut_fence
-from truegrade.profiles.agentcoder_imports import IMPORT_HELPER
-from truegrade.profiles.function_scope import needed_imports
+from truegrade.profiles.function_scope import IMPORT_HELPER, cut_fence, needed_imports
 from truegrade.records import Answer, Prompt
 from truegrade.records.config import AgentConfig
 

@@ -40,7 +40,7 @@ from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.stages import ask, grade_and_count
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.report.progress_lines import download_progress
 from truegrade.settings import GRADING_ONLY, GradeSettings, RunSettings, Settings, Silent, keywords_of
 from truegrade.statistics import PairedComparison
@@ -265,8 +265,8 @@ def _grade_and_audit(evidence: Evidence, out: str | Path | None, claim: str) -> 
             )
         run_ = grade(
             file, benchmark=name, profiles=(evidence.profile,), data=evidence.data, task_args=evidence.task_args,
-            file_format=evidence.file_format, out=out, workers=evidence.workers, allow_unsafe=evidence.allow_unsafe,
-            progress=evidence.progress, notice=evidence.notice,
+            file_format=evidence.file_format, out=out, workers=evidence.workers,
+            allow_unsafe=evidence.allow_unsafe, progress=evidence.progress, notice=evidence.notice,
         )  # fmt: skip
         audited = audit(replace(evidence, path=file, benchmark=name, task_args=args), run_)
     audited = replace(audited, file=str(evidence.path))

@@ -36,7 +36,7 @@ from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import AnyProfile, find_profile
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox

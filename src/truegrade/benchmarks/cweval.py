@@ -22,7 +22,7 @@ from truegrade.benchmarks.base import (
     with_packages,
 )
 from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_source
-from truegrade.datasets.quixbugs_files import is_cweval_checkout, rows_of_cweval
+from truegrade.datasets.checkouts import is_cweval_checkout, rows_of_cweval
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.records import Problem, SuiteTask

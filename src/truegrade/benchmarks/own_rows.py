@@ -7,7 +7,6 @@ what it prints. The problems are those kinds of task that the built-in benchmark
 from __future__ import annotations
 
 import ast
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,10 +15,11 @@ from typing import Literal
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, names_only_solution_binds
-from truegrade.datasets.content import parse_json, read_content, sha256
+from truegrade.datasets.sources import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import quietly
-from truegrade.files.json_text import convert, encode, place_of
+from truegrade.files.json_text import convert, encode
+from truegrade.files.toml_text import read_toml
 from truegrade.grading.programs import method_call, renamed, stub
 from truegrade.records import ContestTask, FunctionTask, Pairing, Problem, sha256_json
 from truegrade.records.pairing import Change
@@ -280,15 +280,7 @@ def _stem(path: Path) -> str:
 def _header(path: Path) -> Header:
     """What the TOML file beside the rows says, if there is one."""
     file = path.with_name(f"{_stem(path)}.toml")
-    try:
-        header = convert(tomllib.loads(file.read_text(encoding="utf-8")), Header)
-    except FileNotFoundError:
-        return Header()
-    except msgspec.ValidationError as error:
-        problem, field = place_of(error)
-        raise BadRecord(file, f"{problem}; see docs/extend.md", field=field) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadRecord(file, f"cannot be read as TOML: {error}") from None
+    header = read_toml(file, Header, "see docs/extend.md") if file.is_file() else Header()
     if header.prompt is not None and "{prompt}" not in header.prompt:
         raise BadRecord(file, "leaves the problem out; write {prompt} where it belongs", field="prompt")
     return header

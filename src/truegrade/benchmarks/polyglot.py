@@ -14,7 +14,7 @@ import msgspec
 
 from truegrade.benchmarks.base import ALLOW_MODIFIED, Benchmark, BenchmarkSpec, Item, load_pinned
 from truegrade.datasets import SOURCES
-from truegrade.datasets.exercism_files import is_checkout, rows_of_checkout
+from truegrade.datasets.checkouts import is_exercism_checkout, rows_of_exercism
 from truegrade.errors import UserError
 from truegrade.records import SuiteTask
 
@@ -42,7 +42,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     Raises:
         UserError: the data are not found or not the pinned ones, or an argument is not known.
     """
-    made = (is_checkout, rows_of_checkout)
+    made = (is_exercism_checkout, rows_of_exercism)
     return load_pinned(NAME, _SOURCE, PolyglotRow, _item, data, args, made_of_checkout=made)
 
 

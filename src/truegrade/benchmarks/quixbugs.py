@@ -23,7 +23,7 @@ from truegrade.benchmarks.base import (
     read_pinned,
 )
 from truegrade.datasets import SOURCES
-from truegrade.datasets.quixbugs_files import SPLITS, is_checkout, rows_of_checkout, split_of
+from truegrade.datasets.checkouts import SPLITS, is_quixbugs_checkout, rows_of_quixbugs, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
 
 NAME = "quixbugs"
@@ -62,7 +62,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     check_arguments(NAME, args, _ARGS)
     split = choice(args, "split", ("all", *SPLITS, "json", "graph"))
     run_slow = choice(args, "slow", ("skip", "run")) == "run"
-    made, modified = (is_checkout, rows_of_checkout), flag(args, "allow_modified")
+    made, modified = (is_quixbugs_checkout, rows_of_quixbugs), flag(args, "allow_modified")
     read = read_pinned(_SOURCE, QuixBugsRow, data, made, allow_modified=modified)
     return Benchmark(
         name=NAME,

@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade.datasets.content import read_content
+from truegrade.datasets.sources import read_content
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.files.json_text import convert
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.rows import Rows, parse_rows
+from truegrade.datasets.sources import read_content, sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.records import FileSpan, sha256_json

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from truegrade.datasets.content import read_content, recognised, sha256
-from truegrade.datasets.sources import SOURCES, PinnedFile, source
+from truegrade.datasets.sources import SOURCES, PinnedFile, read_content, recognised, sha256, source
 from truegrade.errors import DataMissing, TruegradeError, UserError
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.download import cache_folder
 from truegrade.datasets.literal_text import MAX_OUTPUT_CHARS, call_text, literal_text
 from truegrade.datasets.rows import Rows, parse_rows
+from truegrade.datasets.sources import read_content, sha256
 from truegrade.errors import UserError
 from truegrade.extraction import literals
 from truegrade.grading.executor import Executor

@@ -10,9 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from truegrade.datasets.content import parse_json, read_content, recognised, sha256
 from truegrade.datasets.download import LocatedFile, Progress, locate
-from truegrade.datasets.sources import PinnedFile
+from truegrade.datasets.sources import PinnedFile, parse_json, read_content, recognised, sha256
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import convert
 

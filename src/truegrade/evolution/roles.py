@@ -21,8 +21,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from truegrade.benchmarks import load_benchmark
+from truegrade.datasets.checkouts import REST, TEST, TRAIN
 from truegrade.datasets.identity import program_identity
-from truegrade.datasets.quixbugs_files import REST, TEST, TRAIN
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import nameless, ngrams
 from truegrade.evolution.problems import Repair, fresh_mutants, repair_of

@@ -24,7 +24,7 @@ from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import render_prompts
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile, find_profile
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers.logs import finish_reason_of

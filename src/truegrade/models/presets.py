@@ -6,15 +6,15 @@ cost, and give your own with ``-M input_price=... -M output_price=...``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from pathlib import Path
 
 import msgspec
 
+from truegrade.files.toml_text import TomlTables
 from truegrade.records import Usage
 
 
-class Price(msgspec.Struct, frozen=True, kw_only=True):
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """List price in USD per million tokens; discounts for cached input are not counted."""
 
     input_usd: float
@@ -37,7 +37,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         return f"${self.input_usd:g} in, ${self.output_usd:g} out per million tokens ({self.as_of}; check)"
 
 
-class Preset(msgspec.Struct, frozen=True, kw_only=True):
+class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model by its short name."""
 
     provider: str
@@ -59,123 +59,8 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.provider}/{self.model}"
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        "gpt-4o-mini": Preset(
-            provider="openai",
-            model="gpt-4o-mini",
-            reasoning=False,
-            max_tokens=4096,
-            price=Price(input_usd=0.15, output_usd=0.60, as_of="2025-06"),
-            notes="GPT-4o mini",
-        ),
-        "gpt-4o": Preset(
-            provider="openai",
-            model="gpt-4o",
-            reasoning=False,
-            max_tokens=4096,
-            price=Price(input_usd=2.50, output_usd=10.0, as_of="2025-06"),
-            notes="GPT-4o",
-        ),
-        # the price while it was sold; OpenAI's page of the model says that GPT-3.5 Turbo ended on 2026-10-23
-        "gpt-3.5-turbo-1106": Preset(
-            provider="openai",
-            model="gpt-3.5-turbo-1106",
-            reasoning=False,
-            max_tokens=4096,
-            price=Price(input_usd=1.0, output_usd=2.0, as_of="2024-01"),
-            notes="GPT-3.5 Turbo of November 2023, which AgentCoder's replication asked; ended at OpenAI",
-        ),
-        "o3-mini": Preset(
-            provider="openai",
-            model="o3-mini",
-            reasoning=True,
-            max_tokens=32768,
-            price=Price(input_usd=1.10, output_usd=4.40, as_of="2025-06"),
-            notes="o3-mini; takes a reasoning effort, no temperature",
-        ),
-        # platform.claude.com, each model's page
-        "claude-opus-5-5": Preset(
-            provider="anthropic",
-            model="claude-opus-5-5",
-            reasoning=True,
-            max_tokens=32768,
-            price=Price(input_usd=4.0, output_usd=20.0, as_of="2026-09"),
-            notes="Claude Opus 5.5; always thinks, takes a reasoning effort, no temperature",
-        ),
-        "claude-sonnet-5-5": Preset(
-            provider="anthropic",
-            model="claude-sonnet-5-5",
-            reasoning=True,
-            max_tokens=32768,
-            price=Price(input_usd=2.0, output_usd=10.0, as_of="2026-09"),
-            notes="Claude Sonnet 5.5; thinks, takes a reasoning effort, no temperature",
-        ),
-        "claude-haiku-4-5": Preset(
-            provider="anthropic",
-            model="claude-haiku-4-5",
-            reasoning=False,
-            max_tokens=8192,
-            price=Price(input_usd=1.0, output_usd=5.0, as_of="2026-09"),
-            notes="Claude Haiku 4.5; thinks only where it is given a thinking_budget",
-        ),
-        # DeepSeek's own alias "deepseek-reasoner" has moved on to later models than R1
-        "deepseek-r1": Preset(
-            provider="openrouter",
-            model="deepseek/deepseek-r1",
-            reasoning=True,
-            max_tokens=32768,
-            notes="DeepSeek-R1 (January 2025) as OpenRouter's hosts serve it; their prices differ",
-        ),
-        "gemini-2.5-pro": Preset(
-            provider="gemini",
-            model="gemini-2.5-pro",
-            reasoning=True,
-            max_tokens=32768,
-            price=Price(input_usd=1.25, output_usd=10.0, as_of="2025-06"),
-            notes="Gemini 2.5 Pro; the price holds for prompts of up to 200,000 tokens",
-        ),
-        "gpt-oss-20b": Preset(
-            provider="groq",
-            model="openai/gpt-oss-20b",
-            reasoning=True,
-            max_tokens=32768,
-            price=Price(input_usd=0.075, output_usd=0.30, as_of="2025-11"),
-            notes="gpt-oss 20b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-20b",
-            current=True,
-        ),
-        "gpt-oss-120b": Preset(
-            provider="groq",
-            model="openai/gpt-oss-120b",
-            reasoning=True,
-            max_tokens=32768,
-            price=Price(input_usd=0.15, output_usd=0.60, as_of="2025-11"),
-            notes="gpt-oss 120b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-120b",
-            current=True,
-        ),
-        "codellama-7b": Preset(
-            provider="vllm",
-            model="codellama/CodeLlama-7b-Instruct-hf",
-            reasoning=False,
-            max_tokens=2048,
-            notes="Code Llama 7B Instruct; its paper's pass@1 is greedy (temperature 0)",
-        ),
-        "deepseek-coder-6.7b": Preset(
-            provider="vllm",
-            model="deepseek-ai/deepseek-coder-6.7b-instruct",
-            reasoning=False,
-            max_tokens=2048,
-            notes="DeepSeek-Coder 6.7B Instruct; its authors evaluate greedily (temperature 0)",
-        ),
-        "qwen2.5-coder-7b": Preset(
-            provider="vllm",
-            model="Qwen/Qwen2.5-Coder-7B-Instruct",
-            reasoning=False,
-            max_tokens=4096,
-            notes="Qwen2.5-Coder 7B Instruct; its report evaluates greedily (temperature 0)",
-        ),
-    }
-)
+PRESETS = TomlTables(Path(__file__).with_suffix(".toml"), Preset)
+"""By short name."""
 
 
 def list_price(provider: str, model: str) -> Price | None:

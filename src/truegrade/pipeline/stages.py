@@ -48,7 +48,7 @@ from truegrade.pipeline.prompts import PromptSet, render_prompts
 from truegrade.pipeline.summary import refuse_ks
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile
-from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.records.config import GenerationConfig
 from truegrade.settings import RunSettings, Settings

@@ -30,7 +30,7 @@ PROFILES: dict[str, str] = {
     "evalplus-base": "truegrade.profiles.evalplus:EvalplusBase",
     "bigcode": "truegrade.profiles.bigcode:Bigcode",
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
-    "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
+    "humanevalpack": "truegrade.profiles.bigcode:HumanEvalPack",
     "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
     "classeval": "truegrade.profiles.classeval:ClassEval",
     "cweval": "truegrade.profiles.cweval:CWEval",
@@ -45,30 +45,30 @@ PROFILES: dict[str, str] = {
     "blog": "truegrade.profiles.blog:Blog",
     "cruxeval": "truegrade.profiles.cruxeval:Cruxeval",
     "cruxeval-openai": "truegrade.profiles.cruxeval:CruxevalOpenai",
-    "livecodebench-exec": "truegrade.profiles.livecodebench_exec:LivecodebenchExec",
+    "livecodebench-exec": "truegrade.profiles.livecodebench:LivecodebenchExec",
     "sandboxfusion": "truegrade.profiles.sandboxfusion:Sandboxfusion",
     "seed-regex": "truegrade.profiles.code_reasoning:SeedRegex",
     "code-reasoning": "truegrade.profiles.code_reasoning:CodeReasoning",
     "code-reasoning-notebook": "truegrade.profiles.code_reasoning:CodeReasoningNotebook",
-    "paper-tags": "truegrade.profiles.paper_tags:PaperTags",
+    "paper-tags": "truegrade.profiles.code_reasoning:PaperTags",
     "livecodebench": "truegrade.profiles.livecodebench:LiveCodeBench",
     "livecodebench-base": "truegrade.profiles.livecodebench:LiveCodeBenchBase",
     "livecodebench-2025-01": "truegrade.profiles.livecodebench:LiveCodeBench202501",
-    "evalscope-sandbox": "truegrade.profiles.evalscope_sandbox:EvalscopeSandbox",
+    "evalscope-sandbox": "truegrade.profiles.evalscope:EvalscopeSandbox",
     "coralx": "truegrade.profiles.coralx:Coralx",
-    "lm-eval-fork": "truegrade.profiles.lm_eval_fork:LmEvalFork",
-    "verl-prime": "truegrade.profiles.rewards.verl_prime:VerlPrime",
-    "rllm-lcb": "truegrade.profiles.rewards.rllm_lcb:RllmLcb",
-    "skyrl-lcb": "truegrade.profiles.rewards.skyrl_lcb:SkyrlLcb",
+    "lm-eval-fork": "truegrade.profiles.lm_eval:LmEvalFork",
+    "verl-prime": "truegrade.profiles.rewards.verl:VerlPrime",
+    "rllm-lcb": "truegrade.profiles.rewards.rllm:RllmLcb",
+    "skyrl-lcb": "truegrade.profiles.rewards.skyrl:SkyrlLcb",
     "nemo-gym": "truegrade.profiles.rewards.nemo_gym:NemoGym",
     "open-instruct": "truegrade.profiles.rewards.open_instruct:OpenInstruct",
     "open-r1": "truegrade.profiles.rewards.open_r1:OpenR1",
-    "verl-sandbox-fusion": "truegrade.profiles.rewards.verl_sandbox_fusion:VerlSandboxFusion",
-    "rllm-kodcode": "truegrade.profiles.rewards.rllm_kodcode:RllmKodcode",
-    "rllm-humanevalplus": "truegrade.profiles.rewards.rllm_humanevalplus:RllmHumanevalplus",
+    "verl-sandbox-fusion": "truegrade.profiles.rewards.verl:VerlSandboxFusion",
+    "rllm-kodcode": "truegrade.profiles.rewards.rllm:RllmKodcode",
+    "rllm-humanevalplus": "truegrade.profiles.rewards.rllm:RllmHumanevalplus",
     "code-r1": "truegrade.profiles.rewards.code_r1:CodeR1",
 }
-"""Name -> ``module:class``; a new profile is one file and one line here."""
+"""Name -> ``module:class``; a new profile is one module, a TOML file beside it, and one line here."""
 
 
 _ID = re.compile(r"(?P<name>[^@+]*)(?:@(?P<version>[^+]*))?(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
@@ -167,12 +167,8 @@ def open_stored(profile_id: str, origin: Origin | None = None, folder: Path | No
         if getattr(found.value, "version", None) == version:
             refuse_another_file(f"{folder or 'the run'}: {profile_id}", origin, found.origin)
         profile = _limited(made(found), limit.removesuffix("s") or None)
-    if profile.version == version:
-        return profile
-    kind = type(profile)
-    stored: Profile = type(kind.__name__, (kind,), {"version": version})()
-    stored.timeout_s = profile.timeout_s
-    return stored
+    profile.version = version
+    return profile
 
 
 def made(found: Found[Profile | type[Profile]]) -> Profile:

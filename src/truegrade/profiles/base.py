@@ -1,24 +1,31 @@
-"""What a profile is: one harness' exact rules at a named version."""
+"""What a profile is: one harness' exact rules at a named version, and what it refuses."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import msgspec
 
-from truegrade.errors import UserError
+from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.extraction.parsing import MAX_REPLY_CHARS, ExtractionLimitError
+from truegrade.files.toml_text import OWN, line_of, read_toml
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Verdict
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
 from truegrade.records.kinds import Kind, problem_kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.tally import Scale
 
+T = TypeVar("T")
+
+Step = Literal["prompt", "extraction", "program", "comparison", "limits", "aggregation"]
 Takes = Literal["continuation", "program", "either"]
 NO_EXAMPLES: Mapping[str, Problem] = MappingProxyType({})
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
@@ -34,45 +41,137 @@ class Rule(msgspec.Struct, frozen=True):
     """Repository path at a version, paper section, or ``ours``."""
 
 
-class Profile(ABC):
-    """The rules of one harness. One file a profile; `truegrade profiles show NAME` prints all of it."""
+class _RuleOf(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule as a file has it, which may hold several profiles."""
 
-    name: ClassVar[str]
-    version: ClassVar[str]
-    prompt_version: ClassVar[str | None] = None
+    step: Step
+    profiles: tuple[str, ...] = ()
+    """Names of the profiles of the file that have this rule; all of them where none is named."""
+
+
+class _DefectOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    text: str
+    profiles: tuple[str, ...]
+
+
+class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the TOML file beside a module says of the profiles in it."""
+
+    summaries: dict[str, str]
+    """One line of each profile, by its name."""
+    rules: tuple[_RuleOf, ...]
+    defects: tuple[str | _DefectOf, ...] = ()
+    """In one order for all profiles, as the rules; a text alone is a defect of every profile."""
+
+    def rules_of(self, profile: str) -> tuple[Rule, ...]:
+        """The rules of the profile of that name."""
+        held = (rule for rule in self.rules if not rule.profiles or profile in rule.profiles)
+        return tuple(Rule(rule.step, rule.text, rule.source) for rule in held)
+
+    def defects_of(self, profile: str) -> tuple[str, ...]:
+        """The known defects of the profile of that name."""
+        held = (one for one in self.defects if isinstance(one, str) or profile in one.profiles)
+        return tuple(one if isinstance(one, str) else one.text for one in held)
+
+
+def read_description(path: Path) -> Description:
+    """The description in a file, which is read again where it has changed.
+
+    Raises:
+        BadRecord: the file does not hold one, or names a profile that it has no summary of; names line and field.
+    """
+    found = path.stat()
+    return _described_in(path.absolute(), found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _described_in(path: Path, changed_ns: int, size: int) -> Description:
+    advice = OWN if path.is_relative_to(Path(__file__).parent) else "see docs/extend.md"
+    found = read_toml(path, Description, advice)
+    for kind, entries in (("rules", found.rules), ("defects", found.defects)):
+        for place, entry in enumerate(entries):
+            for name in () if isinstance(entry, str) else entry.profiles:
+                if name not in found.summaries:
+                    line = line_of(path.read_text(encoding="utf-8"), (kind, str(place), "profiles"))
+                    said = f"{name!r} has no summary in this file; {advice}"
+                    raise BadRecord(path, said, line=line, field=f"{kind}[{place}].profiles")
+    return found
+
+
+class _Described(Generic[T]):
+    """An attribute of a profile that the TOML file of its module's name holds, read when it is asked for.
+
+    A profile that is derived from another, and described neither in Python nor by a file, has the other's.
+    """
+
+    def __init__(self, part: Callable[[Description, str], T], default: T | None = None) -> None:
+        self._part, self._default = part, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, profile: object, kind: type) -> T:
+        for base in kind.__mro__:
+            if "rules" in vars(base):  # described in Python; a file of that name may be anything
+                continue
+            module, name = getattr(sys.modules.get(base.__module__), "__file__", None), getattr(base, "name", "")
+            path = None if module is None else Path(module).with_suffix(".toml")
+            if path and path.is_file() and name in (found := read_description(path)).summaries:
+                return self._part(found, name)
+        if self._default is None:
+            raise AttributeError(f"{kind.__name__} has no {self._name}, nor has a TOML file beside its module")
+        return self._default
+
+
+class Profile(ABC):
+    """The rules of one harness. One file a harness; `truegrade profiles show NAME` prints all of it.
+
+    Summary, rules and known defects are given here as attributes or, as of every profile of this package, in the
+    TOML file of the module's name beside it (`Description`).
+    """
+
+    if TYPE_CHECKING:
+        summary: str
+        rules: tuple[Rule, ...]
+        defects: tuple[str, ...]
+        """Known defects, reproduced on purpose."""
+    else:
+        summary = _Described(lambda found, name: found.summaries[name])
+        rules = _Described(Description.rules_of)
+        defects = _Described(Description.defects_of, ())
+
+    name: str
+    version: str
+    prompt_version: str | None = None
     """Version whose words the prompts still have, where grading alone has changed since; None for `version`."""
-    summary: ClassVar[str]
-    covers: ClassVar[tuple[Kind, ...]]
+    covers: tuple[Kind, ...]
     """Kinds of problem that it has rules for, whatever the data set."""
-    judges_outside: ClassVar[bool] = False
+    judges_outside: bool = False
     """Whether tests run in another process than the program where they can: it is said where they do not."""
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    only: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Kind -> the data sets alone that the harness knows of it: its prompts show their problems, or its rules tell
     them by name. A kind that is not named here is covered for every data set."""
-    takes: ClassVar[Takes] = "either"
+    takes: Takes = "either"
     """Form of a reply to a problem of writing a function: text that continues the prompt, where Markdown is a
     syntax error; a whole program, which a body alone is not; or both. The summary warns of other forms."""
-    variants: ClassVar[tuple[str, ...]] = ("default",)
+    variants: tuple[str, ...] = ("default",)
     """Names of its prompts, for ``-T prompt=NAME``; not every benchmark has every one."""
-    rules: ClassVar[tuple[Rule, ...]]
-    defects: ClassVar[tuple[str, ...]] = ()
-    """Known defects, reproduced on purpose."""
-    limits: ClassVar[Limits] = Limits()
-    scores_shots: ClassVar[tuple[str, ...]] = ()
+    limits: Limits = Limits()
+    scores_shots: tuple[str, ...] = ()
     """Benchmarks on which the harness scores the very problems that its prompt shows solved."""
-    reported: ClassVar[tuple[str, ...]] = ()
+    reported: tuple[str, ...] = ()
     """Metrics that the harness itself prints, where they are not pass@k."""
-    ks: ClassVar[tuple[int, ...]] = ()
+    ks: tuple[int, ...] = ()
     """The k of pass@k that the harness prints, where they are not among those that every summary has."""
-    scored: ClassVar[tuple[str, ...]] = ()
+    scored: tuple[str, ...] = ()
     """Names of the scores that `scores` gives beside right and wrong; a summary has the mean of each."""
-    contest_scale: ClassVar[Scale | None] = None
+    contest_scale: Scale | None = None
     """How the harness prints pass@k of contest problems, where it does."""
-    counts_failed: ClassVar[bool] = False
+    counts_failed: bool = False
     """Whether a sample whose request failed is a wrong one, as the harness counts it; else it is left out."""
-    current: ClassVar[bool] = True
+    current: bool = True
     """Whether `truegrade profiles` lists it without ``--all``: not the rules of one study or an older version."""
-    own_file: ClassVar[str | None] = None
+    own_file: str | None = None
     """Format of `truegrade export` that is the harness' own output file; every run under it gets one."""
     timeout_s: float | None = None
     """CPU seconds in place of each limit of the harness' own, of a program, a call or a test; None keeps those."""
@@ -204,3 +303,94 @@ def unsupported(profile: Profile, problem: Problem) -> UserError:
     return UserError(
         f"profile {profile.name!r} has no rules for {problem.benchmark!r} ({kind}); it covers {covered}"
     )
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# What a profile refuses: a benchmark that its harness has no rules for, a prompt that it has no words for.
+
+
+TaskT = TypeVar("TaskT", bound=Task)
+OtherT = TypeVar("OtherT", bound=Task)
+
+
+@overload
+def covered_task(profile: Profile, problem: Problem, kind: type[TaskT], /) -> TaskT: ...
+@overload
+def covered_task(
+    profile: Profile, problem: Problem, kind: type[TaskT], other: type[OtherT], /
+) -> TaskT | OtherT: ...
+def covered_task(profile: Profile, problem: Problem, *kinds: type[Any]) -> Any:
+    """The task of a problem that is covered and of one of these kinds.
+
+    Raises:
+        UserError: the profile does not cover the problem.
+    """
+    task = problem.task
+    if not has_rules(profile, problem_kind(problem.task), problem.benchmark) or not isinstance(task, kinds):
+        raise unsupported(profile, problem)
+    return task
+
+
+def refuse_mbppplus(profile: Profile, problem: Problem) -> None:
+    """Refuse MBPP+ where the harness grades MBPP+'s tasks by the asserts of sanitized MBPP.
+
+    Raises:
+        UserError: the problem is one of MBPP+, whose file does not hold these asserts.
+    """
+    if problem.benchmark == "mbppplus":
+        raise UserError(
+            f"profile {profile.name!r}: its mbpp_plus asks and grades with the asserts of sanitized MBPP, which"
+            " MBPP+'s file does not hold; use the benchmark mbpp-sanitized, which has all of MBPP+'s tasks"
+        )
+
+
+def check_variant(profile: Profile, variant: str | None) -> str:
+    """The name of the prompt to use; ``default`` where none is asked for.
+
+    Raises:
+        UnknownName: the profile has no such prompt.
+    """
+    if variant is not None and variant not in profile.variants:
+        raise UnknownName("prompt variant", variant, profile.variants, f"for {profile.name}")
+    return variant or "default"
+
+
+def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -> None:
+    """See, before anything is asked or imported, that every profile has rules for these problems.
+
+    Each profile reads an empty reply to one problem of each benchmark and kind; nothing is run. One from outside
+    need not refuse by itself what it does not cover.
+
+    Raises:
+        UserError: a profile does not cover one of them.
+    """
+    kinds = {(problem.benchmark, problem_kind(problem.task), type(problem.task)): problem for problem in problems}
+    for profile in profiles:
+        for problem in kinds.values():
+            if profile.origin is not None:
+                if not has_rules(profile, problem_kind(problem.task), problem.benchmark):
+                    raise unsupported(profile, problem)
+                continue
+            empty = Completion(
+                benchmark=problem.benchmark,
+                dataset_sha256=problem.dataset_sha256,
+                problem_id=problem.id,
+                sample=0,
+                config_sha256="",
+                prompt_sha256="",
+                text="",
+                model="",
+            )
+            profile.answer(problem, empty)
+
+
+def covered_benchmarks(profile: Profile) -> list[str]:
+    """Names of the built-in data sets that it has rules for."""
+    from truegrade.benchmarks import BENCHMARKS, find_benchmark  # only listings need every data set's module
+
+    specs = map(find_benchmark, BENCHMARKS)
+    return [
+        spec.name
+        for spec in specs
+        if any(has_rules(profile, kind, spec.name) for kind in spec.tasks.split(" or "))
+    ]

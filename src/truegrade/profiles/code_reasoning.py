@@ -1,4 +1,7 @@
-"""`code-reasoning` and `code-reasoning-notebook`: the code of akshsgaur/code-reasoning-repro @6c43fa8."""
+"""`seed-regex`, `code-reasoning`, `code-reasoning-notebook`: the code of akshsgaur/code-reasoning-repro @6c43fa8.
+
+`paper-tags` takes the prompt of arXiv 2504.05518, which that code asks, at its word.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,26 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
 from truegrade.errors import UnknownName
+from truegrade.extraction.assertions import extract_output_answer
+from truegrade.extraction.blocks import answer_blocks
 from truegrade.extraction.choices import Choice
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly, unix_newlines
 from truegrade.grading import marks
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened
 from truegrade.grading.marks import REVERTED
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.grading.predictions import grade_output
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.prompt_building import choice_prompts, output_prompts
-from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, ChoiceTask, Completion, OutputTask, Problem, Prompt, Reason
-from truegrade.records.kinds import Kind
+
+# -------- `code-reasoning` and `code-reasoning-notebook`: the code of akshsgaur/code-reasoning-repro @6c43fa8.
+
 
 # ------- The regular expressions of akshsgaur/code-reasoning-repro @6c43fa8, and its comparison of two values.
 # The expressions are re-expressed so that a hostile reply takes linear time; what they match is the same
@@ -177,65 +184,25 @@ def _predicted(assertion: str) -> str:
 # Its name is older than this file: stored runs carry it. No random seed is meant.
 
 
-_UPDATE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/EXECUTION_PREDICTION_UPDATE.md"
-
-COMPARISON = Rule(
-    "comparison",
-    "equal as stripped text, else equal under == after ast.literal_eval; nothing is executed",
-    _UPDATE,
-)
-FAILED = Rule(
-    "aggregation",
-    "a row whose `success` is false is an attempt that is wrong",
-    "akshsgaur/code-reasoning-repro@6c43fa8 src/models/evaluate.py evaluate_model_results",
-)
-DEFECTS = (
-    "[^)]* ends at the first ): a call with a tuple, a call or a ')' among its arguments is not read",
-    "perfect answers score about 96 % on CRUXEval, for that reason alone",
-    "the value ends with its line: one over several lines is cut",
-    "the first block counts: the word between two tags of a sentence, an echo of `== ??`, a first try",
-    "an assertion without `assert`, or with the value first, is not read",
-    "thinking and answer are one text",
-    "True equals 1 and 2 equals 2.0; nan, inf and custom reprs are equal as text only",
-)
-
-
 class SeedRegex(Profile):
     """Tags, one regular expression, else the whole reply; compared as text, then as literals."""
 
-    name: ClassVar[str] = "seed-regex"
-    version: ClassVar[str] = "2025-10-20"
-    summary: ClassVar[str] = "execution prediction as first written down: tags, one regex, else the whole reply"
-    counts_failed: ClassVar[bool] = True
-    current: ClassVar[bool] = False
-    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "the paper's zero-shot prompt, no system message", _UPDATE),
-        Rule("extraction", r"first \[ANSWER\](.*?)\[/ANSWER\], any case; in it group 1 of"
-             r" assert\s+\w+\([^)]*\)\s*==\s*(.+)", _UPDATE),
-        Rule("extraction", "without such a block, or such an assertion in it, the whole reply, stripped", _UPDATE),
-        COMPARISON,
-        Rule("limits", "none; here a prediction of over 100,000 characters is compared as text only", _UPDATE),
-        Rule("aggregation", "pass@k, mean over problems", _UPDATE),
-        FAILED,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        *DEFECTS,
-        "a block that the expression does not match is given up for the whole reply, tags included",
-        "the prose names a search for `assert ... == VALUE` outside tags, which the code lacks",
-        "only ValueError and SyntaxError are caught: `{[1]: 2}` ends the run; here it is wrong",
-    )
+    name = "seed-regex"
+    version = "2025-10-20"
+    counts_failed = True
+    current = False
+    covers = ("output_prediction",)
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The zero-shot prompt, self-contained."""
-        return output_prompts(predicted_task(self, problem))[check_variant(self, variant)]()
+        return output_prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """One regular expression in the first block; text that is already extracted stays as it is."""
         text = completion.text or ""
-        predicted_task(self, problem)
+        covered_task(self, problem, OutputTask)
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
         block = first_block(text)
@@ -246,7 +213,7 @@ class SeedRegex(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare as text, then as literals."""
-        task = predicted_task(self, problem)
+        task = covered_task(self, problem, OutputTask)
         other = task.pairing.other if task.pairing else None
         return judge_published(answer.value or "", task.expected, other, ends_the_run=True)
 
@@ -255,65 +222,18 @@ class SeedRegex(Profile):
         return False
 
 
-def predicted_task(profile: Profile, problem: Problem) -> OutputTask:
-    """The task of a problem that is covered and asks for a value; raises as `covered_task` does."""
-    return covered_task(profile, problem, OutputTask)
-
-
-_REPO = "akshsgaur/code-reasoning-repro@6c43fa8 src/models"
-_CODE = f"{_REPO}/inference.py, bedrock_claude/prompts.py"
-_NOTEBOOKS = f"{_REPO}/gpt_oss_evaluation_colab.ipynb, DSLgpt_oss_evaluation_colab.ipynb, deepseek-coder-7b.ipynb"
-_BLOCK = Rule(
-    "extraction",
-    r"first \[ANSWER\](.*?)\[/ANSWER\], any case; in it group 1 of assert\s+\w+\([^)]*\)\s*==\s*(.+), else all"
-    " of the block",
-    _CODE,
-)
-_AFTER = (
-    COMPARISON,
-    Rule("comparison", "choice: right if what follows == in the assertion (without one, all of its text) equals"
-         " what the chosen program returns", f"{_REPO}/bedrock_claude/execution_choice.py"),
-    Rule("limits", "none; here a prediction of over 100,000 characters is compared as text only", _CODE),
-    Rule("aggregation", "pass@k, mean over problems; OC, MC, OR, MR per case (notebooks) or over all cases of an"
-         " item (Bedrock): both are in every summary", f"{_REPO}/evaluate.py, bedrock_claude"),
-    FAILED,
-)  # fmt: skip
-_CHOICE_DEFECTS = (
-    r"choice: the object ends at the first }: an answer with a dictionary or a set is cut",
-    "choice: chosen_program must be the first key, and keys stand in double quotes",
-)
-
-
 class CodeReasoning(Profile):
     """Tags, else the first assertion in the reply, else all of it."""
 
-    name: ClassVar[str] = "code-reasoning"
-    version: ClassVar[str] = "6c43fa8"
-    summary: ClassVar[str] = "code-reasoning-repro's scripts: tags, else the first assertion, else the whole reply"
-    counts_failed: ClassVar[bool] = True
-    current: ClassVar[bool] = False
-    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction", "execution_choice")
-    variants: ClassVar[tuple[str, ...]] = ("default", "bedrock", "inference-py")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "the paper's zero-shot prompts without a system message; inference-py and bedrock: with the"
-             " one that these still send, and Bedrock's own words for a choice", _CODE),
-        _BLOCK,
-        Rule("extraction", r"without a block group 1 of the first assert\s+\w+\([^)]*\)\s*==\s*(.+?)(?:\n|$), else"
-             " the whole reply, stripped", _CODE),
-        Rule("extraction", r'choice: \{\s*"chosen_program"\s*:.*?\} as JSON, else its two fields by regular'
-             " expressions; a letter other than A and B is an invalid run. A field outputs, which no prompt asks"
-             " for, is not read", f"{_REPO}/bedrock_claude/prompts.py"),
-        *_AFTER,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        *DEFECTS,
-        *_CHOICE_DEFECTS,
-        "choice: an assertion that is a number ends the run; here it is wrong",
-        "an exception of the comparison counts as wrong: `{[1]: 2}`",
-    )
-    fallback: ClassVar[re.Pattern[str]] = REST_OF_LINE
+    name = "code-reasoning"
+    version = "6c43fa8"
+    counts_failed = True
+    current = False
+    covers = ("output_prediction", "execution_choice")
+    variants: tuple[str, ...] = ("default", "bedrock", "inference-py")
+    fallback = REST_OF_LINE
     """Tail of the expression that is tried outside blocks."""
-    fields_pattern: ClassVar[bool] = True
+    fields_pattern = True
     """Whether its second way to read a choice compiles."""
 
     def render_prompt(
@@ -324,7 +244,7 @@ class CodeReasoning(Profile):
         if isinstance(problem.task, ChoiceTask):
             choices = choice_prompts(problem.task)
         else:
-            choices = output_prompts(predicted_task(self, problem))
+            choices = output_prompts(covered_task(self, problem, OutputTask))
         if name not in choices:
             known = [known for known in self.variants if known in choices]
             raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
@@ -335,7 +255,7 @@ class CodeReasoning(Profile):
         text = completion.text or ""
         if isinstance(problem.task, ChoiceTask):
             return read_choice(text, fields=self.fields_pattern)
-        predicted_task(self, problem)
+        covered_task(self, problem, OutputTask)
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
         block = first_block(text)
@@ -351,7 +271,7 @@ class CodeReasoning(Profile):
         """Compare as text, then as literals."""
         if isinstance(problem.task, ChoiceTask):
             return _grade_choice(problem.task, answer)
-        task = predicted_task(self, problem)
+        task = covered_task(self, problem, OutputTask)
         return judge_published(answer.value or "", task.expected, task.pairing.other if task.pairing else None)
 
     def executes(self, problem: Problem) -> bool:
@@ -362,29 +282,10 @@ class CodeReasoning(Profile):
 class CodeReasoningNotebook(CodeReasoning):
     """The same with the notebooks' fallback, which lost a ``\\n`` and stores one character."""
 
-    name: ClassVar[str] = "code-reasoning-notebook"
-    summary: ClassVar[str] = "code-reasoning-repro's notebooks: the same, but the fallback takes one character"
-    variants: ClassVar[tuple[str, ...]] = ("default", "one-shot", "leetcode-notebook", "dsl-notebook")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "zero-shot (gpt-oss; DeepSeek on LeetCode) or one-shot (DeepSeek on DSL-List, LLM-List), no"
-             " system message; leetcode-notebook and dsl-notebook: their words for a choice", _NOTEBOOKS),
-        _BLOCK,
-        Rule("extraction", r"without a block group 1 of the first assert\s+\w+\([^)]*\)\s*==\s*(.+?)(?:|$): one"
-             " character; else the whole reply, stripped", _NOTEBOOKS),
-        Rule("extraction", r'choice: \{\s*"chosen_program"\s*:.*?\} as JSON; the expression for the assertion in'
-             " anything else does not compile, so it is an invalid run. The LLM-List notebook reads from the first"
-             " { to the last }: not reproduced", _NOTEBOOKS),
-        *_AFTER,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        *DEFECTS,
-        "without tags one character is the answer: 24 is graded by its 2",
-        *_CHOICE_DEFECTS,
-        "choice: an object that is no JSON (single quotes, the example's own \\') is an invalid run",
-        "an exception of the comparison counts as wrong: `{[1]: 2}`",
-    )
-    fallback: ClassVar[re.Pattern[str]] = ONE_CHARACTER
-    fields_pattern: ClassVar[bool] = False
+    name = "code-reasoning-notebook"
+    variants = ("default", "one-shot", "leetcode-notebook", "dsl-notebook")
+    fallback = ONE_CHARACTER
+    fields_pattern = False
 
 
 def _grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
@@ -397,3 +298,41 @@ def _grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
     )
     judgement = judge_published(choice.value or "", own, other)
     return msgspec.structs.replace(judgement, marks=(*chosen, *judgement.marks))
+
+
+# ------ `paper-tags`: the prompt of arXiv 2504.05518 taken at its word. What stands in the tags is the answer.
+
+
+class PaperTags(Profile):
+    """Tags are required, and nothing outside them is looked at."""
+
+    name = "paper-tags"
+    version = "1"
+    current = False
+    covers = ("output_prediction",)
+    variants = ("default", "one-shot")
+
+    def render_prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """The paper's words."""
+        return output_prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """What the last closed block says; text that is already extracted is read like a block."""
+        task = covered_task(self, problem, OutputTask)
+        text = unix_newlines(completion.text or "")
+        if completion.form == "answer":
+            return extract_output_answer(text, task.function)
+        blocks = answer_blocks(text).closed
+        if not blocks:
+            return Answer(value=None, found="no closed block", reason=Reason.NO_ANSWER, form="answer")
+        return extract_output_answer(blocks[-1].text, task.function)
+
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Compare two literals."""
+        return grade_output(covered_task(self, problem, OutputTask), answer)
+
+    def executes(self, problem: Problem) -> bool:
+        """Nothing is executed."""
+        return False

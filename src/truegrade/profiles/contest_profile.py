@@ -5,19 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import ClassVar
+from typing import Any
 
 import msgspec
 
 from truegrade.grading.contests.harness import Harness, grade_as
+from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile
-from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.harness_runs import RELIABILITY_GUARD
 from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 GUARD = [name for name in RELIABILITY_GUARD if name != "builtins.exit"]
@@ -28,17 +27,36 @@ modelscope/evalscope@fde259d2 ``evalscope/benchmarks/live_code_bench/testing_uti
 """
 TIMEOUT_S = 6.0
 """Seconds a test: ``--timeout`` of LiveCodeBench's runner, ``review_timeout`` of EvalScope's adapter."""
+OFFICIAL_RULES = Rules(
+    world="whole",
+    timeout_s=TIMEOUT_S,
+    whole_seconds=True,
+    announces_alarm=True,
+    int_digits=50_000,
+    faulthandler=True,
+    disabled=GUARD,
+    preload=[],
+    forked=True,
+    module="lcb_runner.evaluation.testing_util",
+)
+"""LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/evaluation``, of which the other graders are copies: each says
+what it does otherwise."""
 CONTEST_LIMITS = Limits(output_bytes=64 * 2**20)
 """Time is the harness' own and set a problem; memory was never limited there and is here."""
+
+
+def no_metadata(error: str) -> dict[str, Any]:
+    """The metadata of a process that died, where a harness keeps none."""
+    return {}
 
 
 class ContestProfile(Profile):
     """A published grader of LiveCodeBench, in its jail."""
 
-    covers: ClassVar[tuple[Kind, ...]] = ("contest",)
-    limits: ClassVar[Limits] = CONTEST_LIMITS
-    harness: ClassVar[Harness]
-    lenient: ClassVar[bool] = False
+    covers = ("contest",)
+    limits = CONTEST_LIMITS
+    harness: Harness
+    lenient = False
     """Whether tests that cannot be decoded count as none."""
 
     @abstractmethod
@@ -50,7 +68,7 @@ class ContestProfile(Profile):
     ) -> Prompt:
         """The harness' words for a chat model."""
         check_variant(self, variant)
-        return self.render_contest(contest_task(self, problem))
+        return self.render_contest(covered_task(self, problem, ContestTask))
 
     @abstractmethod
     def render_contest(self, task: ContestTask) -> Prompt:
@@ -58,18 +76,13 @@ class ContestProfile(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Cut the program out of a reply; an empty one is graded like any other."""
-        contest_task(self, problem)
+        covered_task(self, problem, ContestTask)
         return cut_answer(completion, self.cut)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Results, metadata and verdict of the harness."""
-        task = contest_task(self, problem)
+        task = covered_task(self, problem, ContestTask)
         return grade_contest(timed(self.harness, self), task, answer.value or "", executor, lenient=self.lenient)
-
-
-def contest_task(profile: Profile, problem: Problem) -> ContestTask:
-    """The task of a contest problem that is covered; raises as `covered_task` does."""
-    return covered_task(profile, problem, ContestTask)
 
 
 def cut_answer(completion: Completion, cut: Callable[[str], str]) -> Answer:

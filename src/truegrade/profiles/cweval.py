@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import NOT_COLLECTED, SECURE
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.harness_runs import Script, run_script, unreported
 from truegrade.profiles.prompt_building import base, chat
-from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.suite_scripts import Script, run_script, unreported
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, SuiteTask
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
-
-_PROMPT = "Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py"
-_CUT = "Co1lin/CWEval@e9a2a12 cweval/evaluate.py _parse_raw_file, cweval/commons.py get_code_from"
-_RUN = "Co1lin/CWEval@e9a2a12 cweval/run_tests.py run_tests"
-_COUNT = "Co1lin/CWEval@e9a2a12 cweval/evaluate.py report_pass_at_k"
 
 TEST_S = 3.0
 """Seconds that a test has."""
@@ -59,35 +52,13 @@ finally:
 class CWEval(Profile):
     """A function of a known weakness, tested for what it does and for whether it is secure."""
 
-    name: ClassVar[str] = "cweval"
-    version: ClassVar[str] = "e9a2a12"
-    summary: ClassVar[str] = "CWEval: first fence, pytest, 3 s a test; func@k, and func-sec@k beside it"
-    covers: ClassVar[tuple[Kind, ...]] = ("suite",)
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"suite": ("cweval",)})
-    takes: ClassVar[Takes] = "program"
-    variants: ClassVar[tuple[str, ...]] = ("default", "secure", "compl")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "DirectPrompt; secure: SecurePrompt, which asks for secure code; compl:"
-             " DirectCompletionPrompt, a fence to continue, there sent as a chat and here as text", _PROMPT),
-        Rule("extraction", "the first block between lines that begin with ```; a reply without one, or whose block"
-             " is empty, is the program", _CUT),
-        Rule("program", "the answer is the module that the tests import", _CUT),
-        Rule("program", "os._exit does nothing while tests run", _RUN),
-        Rule("comparison", "pytest; functional if every test marked functionality passes, secure if every test"
-             " marked security does. A verdict says the first; the mark secure the second", _RUN),
-        Rule("limits", "3 s a test; here 3 s of CPU time, with three times that and 5 s in wall time, also where"
-             " upstream's tests grant a call 4 s", _RUN),
-        Rule("aggregation", "unbiased pass@k of functional, of secure, and of both", _COUNT),
-        Rule("aggregation", "a program that cannot be imported is no sample: it is left out of every rate", _RUN),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        "a program that cannot be imported is not counted as wrong but left out (mark not-collected)",
-        "tests share the candidate's process (mark tests-inside): one that replaces what they call passes",
-        "secure counts programs that do nothing useful: an empty function passes many tests of security",
-        "there, a program that leaves by sys.exit ends the tests of all tasks of its sample; here its own",
-        "the tests of security of cwe_1333_0 call a program that the repository lacks; here they are left out",
-    )
-    limits: ClassVar[Limits] = Limits(cpu_s=60.0, processes=16, packages=("numpy", "pytest"))
+    name = "cweval"
+    version = "e9a2a12"
+    covers = ("suite",)
+    only = MappingProxyType({"suite": ("cweval",)})
+    takes = "program"
+    variants = ("default", "secure", "compl")
+    limits = Limits(cpu_s=60.0, processes=16, packages=("numpy", "pytest"))
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

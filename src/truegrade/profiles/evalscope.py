@@ -1,24 +1,32 @@
-"""`evalscope`: HumanEval, MBPP and LiveCodeBench of modelscope/evalscope @fde259d2."""
+"""`evalscope` and `evalscope-sandbox`: HumanEval, MBPP and LiveCodeBench of modelscope/evalscope @fde259d2."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import ClassVar
 
 from truegrade import prompts
+from truegrade.extraction.contest_programs import last_pair
 from truegrade.grading.contests.harness import Harness
+from truegrade.grading.contests.sandboxed import grade_sandboxed
+from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.profiles import evalscope_contests
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.contest_profile import contest_task, grade_contest, timed
-from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
-from truegrade.profiles.prompt_building import chat, origin
-from truegrade.profiles.refusals import check_variant, code_task, refuse_mbppplus
-from truegrade.profiles.reliability_guard import grade_guarded
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
+from truegrade.profiles.contest_profile import (
+    CONTEST_LIMITS,
+    OFFICIAL_RULES,
+    TIMEOUT_S,
+    cut_answer,
+    grade_contest,
+    no_metadata,
+    timed,
+)
+from truegrade.profiles.harness_runs import grade_guarded, with_tests
+from truegrade.profiles.prompt_building import chat, origin, question
 from truegrade.records import (
     Answer,
     Completion,
@@ -30,9 +38,41 @@ from truegrade.records import (
     Prompt,
     Reason,
 )
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
-from truegrade.statistics.tally import PERCENT, Scale
+from truegrade.statistics.tally import PERCENT
+
+# ----------------------------------------------------------------------------------------------------------------
+# LiveCodeBench as modelscope/evalscope @fde259d2 asks and grades it: words, cut, grader of the local path.
+
+
+LOCAL = Harness(
+    rules=OFFICIAL_RULES
+    | {
+        "world": "encoded",
+        "whole_seconds": False,
+        "announces_alarm": False,
+        "int_digits": 4300,
+        "faulthandler": False,
+        "forked": False,
+        "module": "evalscope.benchmarks.live_code_bench.testing_util",
+    },
+    added_s=0.0,
+    runner_error=no_metadata,
+)
+
+
+def contest_prompt(task: ContestTask) -> Prompt:
+    """System message and user message, as sent until v1.0 and again since ecb01c36 (2026-08-06)."""
+    return question("lcb.evalscope.user", task, system="lcb.evalscope.system")
+
+
+def cut_contest(completion: Completion) -> Answer:
+    """The last two fences; without them the empty program, which is graded."""
+    return cut_answer(completion, last_pair)
+
+
+# --------------------------- `evalscope`: HumanEval, MBPP and LiveCodeBench of modelscope/evalscope @fde259d2.
+
 
 # -------------------------------------------------------------------- How EvalScope takes code out of a reply.
 # modelscope/evalscope@fde259d2: ``evalscope/benchmarks/humaneval/humaneval_adapter.py`` and, for MBPP,
@@ -115,13 +155,6 @@ def _goes_on(line: str, words: tuple[str, ...]) -> bool:
     return any(line.startswith(word) and len(line) > len(word) for word in words)
 
 
-_REPO = "modelscope/evalscope@fde259d2 evalscope"
-_HUMANEVAL = f"{_REPO}/benchmarks/humaneval/humaneval_adapter.py"
-_MBPP = f"{_REPO}/benchmarks/mbpp/mbpp_adapter.py"
-_PLUS = f"{_REPO}/benchmarks/mbppplus/mbppplus_adapter.py"
-_HUMANEVAL_PLUS = f"{_REPO}/benchmarks/humanevalplus/humanevalplus_adapter.py"
-_EXIT_CODE = "modelscope/ms-enclave@61ce09f ms_enclave/sandbox/tools/sandbox_tools/python_executor.py"
-
 _SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
 HUMANEVAL_CPU_S = 4.0
 PLUS_CPU_S = 300.0
@@ -131,50 +164,17 @@ PLUS_CPU_S = 300.0
 class Evalscope(Profile):
     """Tasks ``humaneval``, ``humaneval_plus``, ``mbpp``, on sanitized MBPP ``mbpp_plus``, ``live_code_bench``."""
 
-    name: ClassVar[str] = "evalscope"
-    version: ClassVar[str] = "fde259d2"
-    summary: ClassVar[str] = "EvalScope: humaneval in process (4 s), mbpp and mbpp_plus by exit code (20 s)"
-    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle", "contest")
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    name = "evalscope"
+    version = "fde259d2"
+    covers = ("function", "description", "oracle", "contest")
+    only = MappingProxyType(
         {"function": ("humaneval",), "description": ("mbpp", "mbpp-sanitized"), "oracle": ("humanevalplus",)}
     )
-    variants: ClassVar[tuple[str, ...]] = ("default", "zero-shot")
-    contest_scale: ClassVar[Scale | None] = PERCENT
-    harness: ClassVar[Harness] = evalscope_contests.LOCAL
+    variants = ("default", "zero-shot")
+    contest_scale = PERCENT
+    harness = LOCAL
     """Of contest problems."""
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "HumanEval: simple-evals' sentence and the data set's prompt", _HUMANEVAL),
-        Rule("prompt", "MBPP: tasks 2, 3, 4 as shots (few_shot_num 3), or zero-shot; all tests shown", _MBPP),
-        Rule("prompt", "mbpp-sanitized is asked and graded as mbpp_plus is: zero-shot, tests of test_list", _PLUS),
-        Rule("extraction", "HumanEval: the first complete fence, else the reply as it is", _HUMANEVAL),
-        Rule("extraction", "MBPP: up to [DONE]; first complete fence, else unclosed fence, else first definition;"
-             " carriage returns dropped; cut at a main block, '# Example usage', \\nassert and a docstring",
-             f"{_REPO}/utils/code_utils.py; {_MBPP}"),
-        Rule("program", "HumanEval: prompt + answer + newline + test + newline + check(entry_point)",
-             f"{_REPO}/benchmarks/humaneval/utils.py"),
-        Rule("program", "MBPP: test_setup_code, then the answer, cut at 'if __name__ ==', then every test", _MBPP),
-        Rule("program", "mbpp_plus: the same without any setup", _PLUS),
-        Rule("comparison", "HumanEval: as openai/human-eval, in a spawned process under its guard",
-             f"{_REPO}/benchmarks/humaneval/utils.py"),
-        Rule("comparison", "MBPP, humaneval_plus: a script of its own; passed if its exit code is 0", _EXIT_CODE),
-        PLUS_RULE,
-        Rule("limits", "HumanEval 4 s, MBPP 20 s, humaneval_plus 300 s of wall time; here CPU time, with three"
-             " times that and 5 s in wall time", f"{_REPO}; {_HUMANEVAL_PLUS}"),
-        Rule("aggregation", "mean and unbiased pass@k", f"{_REPO}/metrics"),
-        *evalscope_contests.LOCAL_RULES,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        PLUS_DEFECTS[0],
-        "MBPP, humaneval_plus: the exit code decides, so sys.exit(0) or os._exit(0) in the answer passes",
-        "tests share the candidate's process: an object equal to everything passes (mark tests-inside)",
-        "the setup of MBPP 367 and 927 runs before the class it needs: their own solutions fail",
-        "mbpp_plus loads the plus tests and never runs them; its test_imports are left out as well",
-        "an answer that calls its own asserts loses everything behind the first of them",
-        "a docstring that starts at the beginning of a line cuts the program there",
-        "HumanEval: an unclosed fence or one with an info string of two words is executed as it stands",
-        *evalscope_contests.LOCAL_DEFECTS,
-    )
-    limits: ClassVar[Limits] = Limits(cpu_s=20.0)
+    limits = Limits(cpu_s=20.0)
 
     def __init__(self) -> None:
         self._references = References()
@@ -185,7 +185,7 @@ class Evalscope(Profile):
         """One user message; MBPP's holds three worked examples unless ``zero-shot`` is asked for."""
         style = check_variant(self, variant)
         if isinstance(problem.task, ContestTask):
-            return evalscope_contests.render_contest(contest_task(self, problem))
+            return contest_prompt(covered_task(self, problem, ContestTask))
         task = self._task(problem)
         if task.prefix:
             return chat("humaneval.simple_evals.user", {"prompt": task.prompt})
@@ -198,7 +198,7 @@ class Evalscope(Profile):
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """HumanEval: the code to put behind the prompt. MBPP: the program, setup in front. Contests: as cut."""
         if isinstance(problem.task, ContestTask):
-            return evalscope_contests.cut(completion)
+            return cut_contest(completion)
         task = self._task(problem)
         text = completion.text or ""
         if task.prefix:
@@ -215,7 +215,7 @@ class Evalscope(Profile):
         """HumanEval: execute under the guard. MBPP: look at a script's exit code. Contests: the local path."""
         if isinstance(problem.task, ContestTask):
             harness = timed(self.harness, self)
-            return grade_contest(harness, contest_task(self, problem), answer.value or "", executor)
+            return grade_contest(harness, covered_task(self, problem, ContestTask), answer.value or "", executor)
         task = self._task(problem)
         code = answer.value or ""
         if task.prefix:
@@ -235,7 +235,7 @@ class Evalscope(Profile):
 
     def _task(self, problem: Problem) -> FunctionTask | OracleTask:
         refuse_mbppplus(self, problem)
-        return code_task(self, problem)
+        return covered_task(self, problem, FunctionTask, OracleTask)
 
 
 def _with_setup(problem: Problem, task: FunctionTask | OracleTask, code: str) -> str:
@@ -243,3 +243,36 @@ def _with_setup(problem: Problem, task: FunctionTask | OracleTask, code: str) ->
     if problem.benchmark == "mbpp" and isinstance(task, FunctionTask):
         return f"{task.setup}\n{code}"
     return code
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# `evalscope-sandbox`: LiveCodeBench of modelscope/evalscope @fde259d2 in its container, as its docs advise.
+
+
+class EvalscopeSandbox(Profile):
+    """One script a test, no preamble, no Decimal rule."""
+
+    name = "evalscope-sandbox"
+    version = "fde259d2"
+    covers = ("contest",)
+    limits = replace(CONTEST_LIMITS, processes=16)
+
+    def render_prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """EvalScope's words."""
+        check_variant(self, variant)
+        return contest_prompt(covered_task(self, problem, ContestTask))
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """The last two fences."""
+        covered_task(self, problem, ContestTask)
+        return cut_contest(completion)
+
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """A script a test; the harness' details are in ``Judgement.harness``."""
+        try:
+            tests = decode(covered_task(self, problem, ContestTask))
+        except UndecodableTests as error:
+            return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
+        return grade_sandboxed(answer.value or "", tests, executor, timeout_s=self.cpu_s(TIMEOUT_S))

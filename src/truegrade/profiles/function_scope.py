@@ -1,9 +1,4 @@
-"""``exec(program)`` called inside a function, as some published scripts grade.
-
-The top level of the program then runs with the function's local names, a dict of its own: what it defines or
-imports there is seen by its other top-level statements, and by no function, because functions look names up in
-the globals of the script that grades. Recursion, helper functions and imported modules raise NameError.
-"""
+"""How AgentCoder's scripts cut an answer out and execute it: with ``exec`` inside a function."""
 
 from __future__ import annotations
 
@@ -17,6 +12,12 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.records import Reason
+
+# -------------------------------- ``exec(program)`` called inside a function, as some published scripts grade.
+# The top level of the program then runs with the function's local names, a dict of its own: what it defines or
+# imports there is seen by its other top-level statements, and by no function, because functions look names up in
+# the globals of the script that grades. Recursion, helper functions and imported modules raise NameError.
+
 
 _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
@@ -58,3 +59,36 @@ def _bound(line: str) -> tuple[str, ...]:
         module = import_module(line.split()[1])
         return tuple(module.__all__)
     return (line.rsplit(maxsplit=1)[-1].partition(".")[0],)
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# AgentCoder's fence cutter (huangd1999/AgentCoder@dddd1b9 ``src/programmer_humaneval.py`` preprocess_data).
+
+
+_OPENING = "```python"
+_CLOSING = "```"
+
+
+def cut_fence(reply: str) -> tuple[str, str]:
+    """The text between the first ```` ```python ```` and the next fence, else the reply; and how it was found.
+
+    Where the fence never closes, the last character is lost.
+    """
+    start = reply.find(_OPENING)
+    if start < 0:
+        return reply, "no python fence: the whole reply"
+    code = reply[start + len(_OPENING) :]
+    end = code.find(_CLOSING)
+    # -1, for a fence that never closes, is taken for a position.
+    return code[:end], "first python fence" if end >= 0 else "unclosed python fence, less its last character"
+
+
+# ----------------------------------------- The import lines that AgentCoder puts in front of every completion.
+
+
+IMPORT_HELPER = (
+    *("import math", "import re", "import sys", "import copy", "import datetime", "import itertools"),
+    *("import collections", "import heapq", "import statistics", "import functools", "import hashlib"),
+    *("import numpy", "import numpy as np", "import string", "from typing import *", "from collections import *"),
+)
+"""THUDM/CodeGeeX ``codegeex/benchmark/utils.py``."""

@@ -15,12 +15,10 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.download import locate
-from truegrade.datasets.sources import PinnedFile
+from truegrade.datasets.sources import PinnedFile, read_content, sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.profiles.contest_words import VLLM_STOP, claude_completion, kind_of_prompt, question
-from truegrade.profiles.prompt_building import base
+from truegrade.profiles.prompt_building import VLLM_STOP, base, claude_completion, kind_of_prompt, question
 from truegrade.records import ContestTask, Prompt
 
 # ----------------------------- The worked example that LiveCodeBench shows to base models (style GenericBase).

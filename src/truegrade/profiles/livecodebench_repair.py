@@ -13,8 +13,7 @@ from typing import Any
 
 from truegrade import prompts
 from truegrade.errors import UserError
-from truegrade.profiles.contest_words import VLLM_STOP, claude_completion
-from truegrade.profiles.prompt_building import base, chat, continuation, origin
+from truegrade.profiles.prompt_building import VLLM_STOP, base, chat, claude_completion, continuation, origin
 from truegrade.records import Message, Prompt
 
 SYSTEM = "lcb.self_repair.system"

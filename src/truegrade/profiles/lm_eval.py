@@ -1,7 +1,4 @@
-"""`lm-eval` and `lm-eval-instruct`: HumanEval and MBPP of EleutherAI/lm-evaluation-harness @4e7e0d47f.
-
-Its CRUXEval is in `truegrade.profiles.lm_eval_cruxeval`.
-"""
+"""`lm-eval`, `lm-eval-instruct`: EleutherAI/lm-evaluation-harness @4e7e0d47f; `lm-eval-fork`: a fork of it."""
 
 from __future__ import annotations
 
@@ -9,22 +6,22 @@ import ast
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
 
 from truegrade import prompts
 from truegrade.errors import UnknownName
+from truegrade.extraction.contest_programs import first_pair
+from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles import lm_eval_cruxeval
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
-from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
-from truegrade.profiles.prompt_building import continuation, origin
-from truegrade.profiles.refusals import check_variant, code_task, covered_task, refuse_mbppplus
-from truegrade.profiles.reliability_guard import grade_guarded
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
+from truegrade.profiles.harness_runs import grade_guarded, with_tests
+from truegrade.profiles.prompt_building import RenderPrompt, answered_prompt, base, continuation, origin, question
 from truegrade.records import (
     Answer,
     Completion,
+    ContestTask,
     FunctionTask,
     InputTask,
     Message,
@@ -34,16 +31,82 @@ from truegrade.records import (
     Prompt,
     Reason,
 )
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
+from truegrade.statistics.tally import PERCENT
 
-_REPO = "EleutherAI/lm-evaluation-harness@4e7e0d47f"
-_HUMANEVAL = f"{_REPO} lm_eval/tasks/humaneval"
-_MBPP = f"{_REPO} lm_eval/tasks/mbpp"
-_METRIC = (
-    "bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/custom_metrics/code_eval.py"
-    " (a copy of the metric code_eval of Hugging Face evaluate)"
-)
+# ------ CRUXEval as EleutherAI/lm-evaluation-harness @4e7e0d47f has it: the part of `lm-eval` for predictions.
+# Its tasks ``cruxeval_output``, ``cruxeval_input`` and the two with ``_cot`` behind their names (added in
+# fbbadbb9f) have prompts and an extraction of their own; the truth in their own format scores about 53 % on
+# outputs.
+
+
+_UNTIL = ("[/ANSWER]", "</seed:think>[ANSWER]")
+
+CRUXEVAL_VARIANTS = ("default", "cot")
+
+
+def cruxeval_prompts(task: OutputTask | InputTask) -> dict[str, RenderPrompt]:
+    """The prompts of the four tasks, for a base model."""
+    if isinstance(task, OutputTask):
+        values, kind = {"code": task.program, "input": task.arguments}, "output"
+    else:
+        values, kind = {"code": task.program, "output": task.expected}, "input"
+    return {
+        "default": lambda: base(f"cruxeval.lm_eval.{kind}", values, stop=_UNTIL),
+        "cot": lambda: base(f"cruxeval.{kind}.cot", values, stop=_UNTIL),
+    }
+
+
+def extract_prediction(task: OutputTask | InputTask, completion: Completion) -> Answer:
+    """What the harness' filter pastes into its assertion; text that is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    for stop in _UNTIL:
+        text = text.split(stop, maxsplit=1)[0]
+    if answered_prompt(completion, cruxeval_prompts(task), CRUXEVAL_VARIANTS) != "default" and "[ANSWER]" in text:
+        text = text.split("[ANSWER]")[1].strip()
+    value = _predicted_output(text) if isinstance(task, OutputTask) else _predicted_input(text)
+    return Answer(value=value.split("\n")[0].split("#")[0].strip(), found="CRUXEval's filter", form="answer")
+
+
+def judge_prediction(task: OutputTask | InputTask, answer: Answer, executor: Executor) -> Judgement:
+    """Run the program and the assertion that the reply completes."""
+    predicted = answer.value or ""
+    if isinstance(task, OutputTask):
+        assertion = f"assert f({task.arguments})=={predicted}"
+    else:
+        assertion = f"assert f({predicted})=={task.expected}"
+    return grade_guarded(f"{task.program}\n{assertion}", executor)
+
+
+def _predicted_output(text: str) -> str:
+    value = text.split("==")[1] if "==" in text else text
+    return value.strip().strip("\"'")
+
+
+def _predicted_input(text: str) -> str:
+    if "assert f(" in text:
+        return _inside_parentheses(text.partition("assert f(")[2]).strip()
+    if "==" in text or "assert f" in text:
+        return text.split("==", maxsplit=1)[0].replace("assert f", "").strip("()").strip()
+    text = text.strip()
+    return text[2:-1] if text.startswith("f(") and text.endswith(")") else text
+
+
+def _inside_parentheses(text: str) -> str:
+    """Up to the parenthesis that closes one opened before the text; strings are not known."""
+    opened = 1
+    for place, character in enumerate(text):
+        opened += (character == "(") - (character == ")")
+        if opened == 0:
+            return text[:place]
+    return text.split(")", maxsplit=1)[0]
+
+
+# -------- `lm-eval` and `lm-eval-instruct`: HumanEval and MBPP of EleutherAI/lm-evaluation-harness @4e7e0d47f.
+# Its CRUXEval is in `truegrade.profiles.lm_eval`.
+
 
 UNTIL = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """HumanEval's stop strings (``humaneval.yaml``), inherited by the instruct task."""
@@ -55,36 +118,23 @@ _AFTER_FENCE = re.compile(r"\w*\n?")
 _FENCE = "```"
 _OPENING = "\n```python\n"
 
-_GRADING_RULES = (
-    Rule("comparison", "code_eval: passed if execution ends without an exception; SystemExit fails", _METRIC),
-    Rule("limits", "3 s, no memory limit; here 3 s of CPU, 4 s of wall time and 4 GiB", _METRIC),
-    Rule("aggregation", "unbiased pass@k, mean over tasks (MBPP: pass@1)", f"{_HUMANEVAL}/utils.py"),
-)
-_GRADING_DEFECTS = (
-    "tests share the candidate's process: an object equal to everything passes most tasks (mark tests-inside)",
-    "MBPP: test_setup_code is left out: task 367 cannot be solved",
-    "sanitized MBPP: test_imports are left out: ten tasks need an answer that imports what the tests use",
-    "OpenAI back ends send the first four stop strings only; the fifth is cut after its tokens are paid for",
-    "the metric is fetched from the hub when the task is loaded: without network nothing can be graded",
-)
 _LIMITS = Limits(cpu_s=3.0, wall_s=4.0)
 
 
 class LmEval(Profile):
     """Tasks ``humaneval``, ``humaneval_plus``, ``mbpp``, on sanitized MBPP ``mbpp_plus``, and ``cruxeval_*``."""
 
-    name: ClassVar[str] = "lm-eval"
-    version: ClassVar[str] = "4e7e0d47f"
-    summary: ClassVar[str] = "lm-evaluation-harness: humaneval, mbpp, cruxeval for base models, stop strings, 3 s"
-    covers: ClassVar[tuple[Kind, ...]] = (
+    name = "lm-eval"
+    version = "4e7e0d47f"
+    covers = (
         "function",
         "description",
         "oracle",
         "output_prediction",
         "input_prediction",
     )
-    takes: ClassVar[Takes] = "continuation"
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    takes = "continuation"
+    only = MappingProxyType(
         {
             "description": ("mbpp", "mbpp-sanitized"),
             "oracle": ("humanevalplus",),
@@ -92,32 +142,8 @@ class LmEval(Profile):
             "input_prediction": ("cruxeval-input",),
         }
     )
-    variants: ClassVar[tuple[str, ...]] = lm_eval_cruxeval.VARIANTS
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "HumanEval: the data set's prompt as stored, 1024 tokens, greedy",
-             f"{_HUMANEVAL}/humaneval.yaml"),
-        Rule("prompt", "MBPP: the paper's prompt, tasks 2, 3, 4 as shots, three tests", f"{_MBPP}/mbpp.yaml"),
-        Rule("prompt", "mbpp-sanitized is asked and graded as mbpp_plus is: field prompt, tests of test_list",
-             f"{_MBPP}/mbpp_plus.yaml"),
-        Rule("extraction", r"HumanEval: the reply up to \nclass \ndef \n# \nif \nprint; MBPP: up to [DONE]",
-             f"{_REPO} lm_eval/models/utils.py postprocess_generated_text"),
-        Rule("program", "HumanEval: prompt + reply + newline + test + newline + check(entry_point)",
-             f"{_HUMANEVAL}/utils.py build_predictions"),
-        Rule("program", "MBPP: reply + newline + first three tests", f"{_MBPP}/mbpp.yaml"),
-        *_GRADING_RULES,
-        PLUS_RULE,
-        *lm_eval_cruxeval.RULES,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        *_GRADING_DEFECTS,
-        PLUS_DEFECTS[0],
-        "humaneval_plus has 3 s for all inputs of a task, where EvalPlus has up to 60",
-        "mbpp_plus grades the first three asserts; the plus tests of its data set are never used (issue 4212)",
-        "mbpp_plus scores tasks 2, 3 and 4, whose solutions its prompt shows; so does this profile",
-        "stop strings written for base models cut a chat answer at its second top-level statement",
-        *lm_eval_cruxeval.DEFECTS,
-    )
-    limits: ClassVar[Limits] = _LIMITS
+    variants = CRUXEVAL_VARIANTS
+    limits = _LIMITS
 
     def __init__(self) -> None:
         self._references = References()
@@ -129,7 +155,7 @@ class LmEval(Profile):
         name = check_variant(self, variant)
         prediction = self._prediction(problem)
         if prediction is not None:
-            return lm_eval_cruxeval.renderers(prediction)[name]()
+            return cruxeval_prompts(prediction)[name]()
         if name != "default":
             raise UnknownName("prompt variant", name, ("default",), f"for {problem.benchmark} under {self.name}")
         task = self._task(problem)
@@ -145,7 +171,7 @@ class LmEval(Profile):
         """Cut the reply at the first stop string; take a prediction as its filter does."""
         prediction = self._prediction(problem)
         if prediction is not None:
-            return lm_eval_cruxeval.extract(prediction, completion)
+            return extract_prediction(prediction, completion)
         task = self._task(problem)
         if completion.form == "program":
             return Answer(value=completion.text or "", found="as given: a whole program")
@@ -156,7 +182,7 @@ class LmEval(Profile):
         """Execute the program and the tests as one source."""
         prediction = self._prediction(problem)
         if prediction is not None:
-            return lm_eval_cruxeval.judgement(prediction, answer, executor)
+            return judge_prediction(prediction, answer, executor)
         task = self._task(problem)
         if not task.prefix:
             return _grade("", answer, "\n".join(task.shown_tests[:_SHOWN]), executor)
@@ -172,57 +198,26 @@ class LmEval(Profile):
 
     def _task(self, problem: Problem) -> FunctionTask | OracleTask:
         refuse_mbppplus(self, problem)
-        return code_task(self, problem)
+        return covered_task(self, problem, FunctionTask, OracleTask)
 
 
 class LmEvalInstruct(Profile):
     """Tasks ``humaneval_instruct``, ``mbpp_instruct`` and ``mbpp_plus_instruct``."""
 
-    name: ClassVar[str] = "lm-eval-instruct"
-    version: ClassVar[str] = "4e7e0d47f"
-    summary: ClassVar[str] = "lm-evaluation-harness, instruct tasks: the answer's fence is opened in the prompt"
-    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle")
-    takes: ClassVar[Takes] = "continuation"
-    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-        {"description": ("mbpp", "mbpp-sanitized"), "oracle": ("mbppplus",)}
-    )
-    variants: ClassVar[tuple[str, ...]] = ("default", "text")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "HumanEval: the task in a fence; the assistant's turn is opened with the task's own code",
-             f"{_HUMANEVAL}/humaneval_instruct.yaml (version 4)"),
-        Rule("prompt", "MBPP: three shots as turns, the assistant's turn opened with a fence, 256 tokens",
-             f"{_MBPP}/mbpp_instruct.yaml"),
-        Rule("prompt", "MBPP+, and sanitized MBPP likewise: no shots, one test shown, 1024 tokens",
-             f"{_MBPP}/mbpp_plus_instruct.yaml"),
-        Rule("prompt", "variant text: without a chat template all turns are joined into one text to continue",
-             f"{_REPO} lm_eval/api/task.py fewshot_context"),
-        Rule("extraction", "HumanEval: up to a stop string of the base task, then up to the first fence",
-             f"{_HUMANEVAL}/utils.py build_predictions_instruct"),
-        Rule("extraction", "MBPP: first match of a fence pattern in three back-ticks + reply",
-             f"{_MBPP}/utils.py extract_code_blocks"),
-        Rule("program", "HumanEval: prompt + answer + newline + test + newline + check(entry_point)",
-             f"{_HUMANEVAL}/utils.py"),
-        Rule("program", "MBPP: answer + newline + first three tests; MBPP+ and sanitized: + the one test shown",
-             f"{_MBPP}/mbpp_instruct.yaml, mbpp_plus_instruct.yaml"),
-        *_GRADING_RULES,
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        *_GRADING_DEFECTS,
-        "MBPP: the pattern takes the answer's first word for a language: `def f(x)` becomes ` f(x)`",
-        "MBPP: an answer without a closing fence, or with a fence of its own, becomes empty or a scrap",
-        "HumanEval: the base task's stop strings are inherited: an answer with imports ends before its def",
-        "mbpp_plus_instruct grades only the assert that its prompt shows (issue 4212)",
-        "mbpp_plus_instruct: 18 prompts of the hub's copy hold a web link that MBPP+'s file lacks",
-        "without a chat template the assert and 'Here is a solution' stand on one line, nothing between them",
-    )
-    limits: ClassVar[Limits] = _LIMITS
+    name = "lm-eval-instruct"
+    version = "4e7e0d47f"
+    covers = ("function", "description", "oracle")
+    takes = "continuation"
+    only = MappingProxyType({"description": ("mbpp", "mbpp-sanitized"), "oracle": ("mbppplus",)})
+    variants = ("default", "text")
+    limits = _LIMITS
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """Turns for a chat model, the last one begun for it; ``text``: the same as one text to continue."""
         style = check_variant(self, variant)
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         if task.prefix:
             turns, source = _humaneval_turns(task), "humaneval.lm_eval_instruct.user"
         elif problem.benchmark == "mbpp" and isinstance(task, FunctionTask):
@@ -242,7 +237,7 @@ class LmEvalInstruct(Profile):
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
-        if code_task(self, problem).prefix:
+        if covered_task(self, problem, FunctionTask, OracleTask).prefix:
             value = cut(text, UNTIL).partition(_FENCE)[0]
             return Answer(value=value, found="up to a stop string or fence", form="completion")
         code = first_fence_of_opened(text)
@@ -252,7 +247,7 @@ class LmEvalInstruct(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute the program and the tests as one source."""
-        task = code_task(self, problem)
+        task = covered_task(self, problem, FunctionTask, OracleTask)
         if isinstance(task, FunctionTask) and task.prefix:
             return _grade(task.prefix, answer, task.tests, executor)
         shown = _SHOWN if problem.benchmark == "mbpp" else 1
@@ -315,3 +310,41 @@ def _description(task: OracleTask) -> str:
     """The sentence inside an MBPP+ prompt, which is a string literal of it and the shown assert."""
     lines = str(ast.literal_eval(task.prompt.strip())).strip().splitlines()
     return "\n".join(line for line in lines if line not in task.shown_tests)
+
+
+# ---------- `lm-eval-fork`: the LiveCodeBench task of a fork of lm-evaluation-harness, @af0ac9f7 (2025-06-19).
+# tstescoTT/lm-evaluation-harness, branch adam/livecodebench, ``lm_eval/tasks/livecodebench/``. Its grader is that
+# of modelscope/evalscope@a2ecf3e8 but for header, logger and one unused flag; rules are cited from there.
+
+
+_HARNESS = Harness(
+    rules=OFFICIAL_RULES
+    | {
+        "world": "string",
+        "announces_alarm": False,
+        "int_digits": 4300,
+        "faulthandler": False,
+        "module": "lm_eval.tasks.livecodebench.testing_util",
+    },
+    added_s=0.0,
+    runner_error=no_metadata,
+)
+
+
+class LmEvalFork(ContestProfile):
+    """The fork whose alignment document calls it identical to EvalScope."""
+
+    name = "lm-eval-fork"
+    version = "af0ac9f7"
+    harness = _HARNESS
+    lenient = True
+    contest_scale = PERCENT
+    reported = ("first_sample",)
+
+    def cut(self, reply: str) -> str:
+        """The first two fences."""
+        return first_pair(reply)
+
+    def render_contest(self, task: ContestTask) -> Prompt:
+        """The user message alone."""
+        return question("lcb.evalscope.user", task)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
 
 import msgspec
 
+from truegrade import prompts
+from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.assertions import (
     extract_input,
     extract_input_answer,
@@ -27,13 +28,7 @@ from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import (
-    TESTS_INSIDE,
-    References,
-    count_by_oracle,
-    grade_by_oracle,
-    grade_by_tests,
-)
+from truegrade.grading.functions import TESTS_INSIDE, References, count_by_oracle, grade_by_oracle, grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
@@ -42,8 +37,23 @@ from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import reads_tests
 from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import count_by_suite, grade_parts, left_in
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.strict_prompts import VARIANTS, render_prompt
+from truegrade.profiles.base import NO_EXAMPLES, Profile
+from truegrade.profiles.prompt_building import (
+    CHOICE_VARIANTS,
+    CODEX_STOP,
+    CRUXEVAL_VARIANTS,
+    PREDICTION_VARIANTS,
+    RenderPrompt,
+    as_stored,
+    chat,
+    choice_prompts,
+    continuation,
+    input_prompts,
+    origin,
+    output_prompts,
+    question,
+    repair_prompts,
+)
 from truegrade.records import (
     Answer,
     CasesTask,
@@ -60,116 +70,129 @@ from truegrade.records import (
     SuiteTask,
     Task,
 )
-from truegrade.records.kinds import KINDS, Kind
+from truegrade.records.kinds import KINDS
 from truegrade.sandbox import Limits
 
-_CRUXEVAL = "facebookresearch/cruxeval@190faf1 prompts.py"
-_CHOICE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/llm_list/gpt_oss_llm_list_final.ipynb cell 10"
-_LIVECODEBENCH = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/prompts/test_output_prediction.py"
-_QUIXBUGS = "jkoppel/QuixBugs@4257f44 python_testcases"
+# ------------- How `strict` words each kind of task, and the variants one may ask for with ``-T prompt=NAME``.
+
+
+VARIANTS: tuple[str, ...] = (
+    *("default", "base", "paper", "one-shot", "one-shot-base"),
+    *dict.fromkeys((*PREDICTION_VARIANTS, *CHOICE_VARIANTS, *CRUXEVAL_VARIANTS)),
+)
+
+_MBPP_SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
+"""Worked examples of the MBPP paper's prompt (google-research/google-research mbpp/README.md)."""
+
+
+def render_prompt(problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+    """The prompt for a problem.
+
+    Args:
+        problem: the one to solve.
+        variant: a name out of `VARIANTS`; None means ``default``.
+        examples: problems by id that a few-shot prompt may show.
+
+    Raises:
+        UnknownName: this kind of task has no such variant.
+        UserError: the worked examples of a few-shot prompt are not in the data set.
+    """
+    choices = _choices(problem, examples)
+    chosen = choices.get(variant or "default")
+    if chosen is None:
+        raise UnknownName("prompt variant", str(variant), choices, f"for {problem.benchmark} under strict")
+    return chosen()
+
+
+def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
+    task = problem.task
+    if isinstance(task, OutputTask):
+        return output_prompts(task)
+    if isinstance(task, ChoiceTask):
+        return choice_prompts(task)
+    if isinstance(task, ContestTask):
+        return {"default": lambda: question("lcb.official.chat.user", task, system="lcb.official.system")}
+    if isinstance(task, InputTask):
+        return input_prompts(task)
+    if isinstance(task, SuiteTask):
+        return _suite_prompts(task)
+    return _code_prompts(task, examples)
+
+
+def _code_prompts(
+    task: FunctionTask | OracleTask | CasesTask, examples: Mapping[str, Problem]
+) -> dict[str, RenderPrompt]:
+    if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
+        return repair_prompts(task)
+    if isinstance(task, FunctionTask) and called_class(task):  # words that end in the class to complete
+        return {"default": lambda: as_stored(task.prompt, source="the data set's words, as stored")}
+    if isinstance(task, FunctionTask) and task.prefix != task.prompt:  # words, and not code to continue
+        return _description_prompts(task, examples)
+    choices: dict[str, RenderPrompt] = {"default": lambda: chat("strict.function.user", {"prompt": task.prompt})}
+    if task.prefix:
+        source = "the data set's prompt, as stored"
+        choices["base"] = lambda: continuation(task.prompt, source=source, stop=CODEX_STOP)
+    return choices
+
+
+def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
+    """Code to continue is asked for as functions are, words as descriptions without tests; a file to fill in is
+    shown behind its words."""
+    if task.starter:
+        values = {"prompt": task.prompt.strip(), "file": f"{task.module}.py", "starter": task.starter.strip()}
+        return {"default": lambda: chat("strict.file.user", values)}
+    if f"class {task.entry_point}" in task.prompt:
+        return {"default": lambda: chat("strict.class.user", {"prompt": task.prompt})}
+    if task.prefix and task.prefix == task.prompt:
+        source = "the data set's prompt, as stored"
+        return {
+            "default": lambda: chat("strict.function.user", {"prompt": task.prompt}),
+            "base": lambda: continuation(task.prompt, source=source, stop=CODEX_STOP),
+        }
+    named = {"prompt": task.prompt, "entry_point": task.entry_point}
+    return {"default": lambda: chat("strict.named.user", named)}
+
+
+def _description_prompts(task: FunctionTask, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
+    values = {"prompt": task.prompt, "tests": "\n".join(task.shown_tests)}
+    if not task.shown_tests:
+        named = {"prompt": task.prompt, "entry_point": task.entry_point}
+        return {"default": lambda: chat("strict.named.user", named)}
+    return {
+        "default": lambda: chat("strict.description.user", values),
+        "paper": lambda: _mbpp_paper(task, examples),
+    }
+
+
+def _mbpp_paper(task: FunctionTask, examples: Mapping[str, Problem]) -> Prompt:
+    """Three worked examples, an empty line between them, then the task up to ``[BEGIN]``."""
+    shown = [examples[key].task for key in _MBPP_SHOTS if key in examples]
+    solved = [shot for shot in shown if isinstance(shot, FunctionTask)]
+    if len(solved) != len(_MBPP_SHOTS):
+        raise UserError(f"prompt variant 'paper' shows {', '.join(_MBPP_SHOTS)}, which this data set lacks")
+    texts = [_mbpp_text(shot, shot.reference) for shot in solved]
+    texts.append(_mbpp_text(task, "").removesuffix("\n[DONE]"))
+    content = "\n\n".join(texts)
+    return continuation(content, source=origin("mbpp.paper"), stop=("[DONE]",), shots=_MBPP_SHOTS)
+
+
+def _mbpp_text(task: FunctionTask, code: str) -> str:
+    return prompts.render("mbpp.paper", prompt=task.prompt, tests="\n".join(task.shown_tests), code=code)
+
+
 _SHOWN_CAUSES = 3
-_EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
 
 
 class Strict(Profile):
     """Grading outside the program's process, with a reason for every verdict."""
 
-    name: ClassVar[str] = "strict"
-    version: ClassVar[str] = "5"
-    prompt_version: ClassVar[str] = "1"
-    summary: ClassVar[str] = (
-        "ours: judged outside the program's process, a reason for every verdict, names what it does not read"
-    )
-    covers: ClassVar[tuple[Kind, ...]] = KINDS
-    judges_outside: ClassVar[bool] = True
-    variants: ClassVar[tuple[str, ...]] = VARIANTS
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("prompt", "code tasks: complete the code in one fenced block; MBPP shows its tests", "ours"),
-        Rule("prompt", "output prediction: exec.prediction.zero_shot, no system message",
-             "akshsgaur/code-reasoning-repro@6561a25 src/models/EXECUTION_PREDICTION_UPDATE.md"),
-        Rule("prompt", "choice: exec.choice.zero_shot, no system message", _CHOICE),
-        Rule("prompt", "test output prediction: LiveCodeBench's system message and words", _LIVECODEBENCH),
-        Rule("prompt", "input prediction: CRUXEval's direct prompt", _CRUXEVAL),
-        Rule("prompt", "repair: quixbugs.repair, the function's name for the file's",
-             "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md create_quixbugs_prompt"),
-        Rule("extraction", "final channel after thinking, by the markers of extraction/thinking.py: a"
-             " draft in a thought is no answer, an end of thinking counts where an answer follows, a special token"
-             " where one precedes it; a marker between back-ticks or quoted in the answer ends nothing", "ours"),
-        Rule("extraction", "the fence that defines the entry point; imports and helpers kept; bodies, unclosed"
-             " fences, raw code, <pre><code>, class wrappers, even indentation, CRLF, a byte order mark, [BEGIN]"
-             " and [DONE] accepted", "ours"),
-        Rule("extraction", "a closed fence that Python refuses is a syntax error; lines that cannot be kept are"
-             " dropped only where a reply breaks off in its fence, stands between prose without a fence, or a"
-             " base model runs on behind its function", "ours"),
-        Rule("extraction", "output: the last block about the asked call decides, read by ast, never executed. No"
-             " literal is not_literal (arithmetic, names, objects of classes, as Counter({'a': 1})), what cannot"
-             " be read is no_answer (??, open brackets, raises TypeError), whatever stood in a block before. A"
-             " value alone is about the call; what prose says behind a block is not read", "ours"),
-        Rule("extraction", "output: without such a block, what is stated of another call counts, marked"
-             " other-call: f(x=3) for f(x=2), or another function", "ours"),
-        Rule("extraction", "output, where a reply has no answer in Python's spelling: typographic quotes, the sign"
-             " U+2212, blanks that are no space, math.inf and math.nan (math, np, numpy), \\boxed{}, and =, ->,"
-             " => or → behind the asked call", "ours"),
-        Rule("extraction", "output: assert f(x) == 1, 2 is the tuple, as a message is text; assert f(x) == 'a',"
-             " 'b' is 'a' with a message, so a tuple of texts needs its parentheses", "ours"),
-        Rule("extraction", "choice: the last object that names a chosen_program, as JSON or a Python dictionary,"
-             " else, or behind it, the two fields in the text; the letter is A or B, in either case, also behind"
-             " the word program; its assertion as for outputs. Without a value the choice counts, and is wrong",
-             "ours"),
-        Rule("extraction", "input: the last block of the first example that calls the function decides; literals,"
-             " or plain expressions by an allow-list of syntax and names (12 of CRUXEval's own inputs are such);"
-             " the program runs on them in the jail", "ours"),
-        Rule("program", "prefix + body, or prefix + newline + whole program; future imports first", "ours"),
-        Rule("program", "MBPP setup and imports run after the solution, before the tests", "ours; MBPP 367, 927"),
-        Rule("comparison", "tests run in a judge process and call the candidate in its own; outputs come back as"
-             " frames that name no code. Objects of the solution's classes stay with it, and the tests hold"
-             " stand-ins; those of the tests' own classes cross as their attributes", "ours"),
-        Rule("comparison", "plus sets: every input's output against the reference program's, with EvalPlus'"
-             " special oracles, tolerance not carried over between inputs", _EVALPLUS),
-        Rule("comparison", "predictions: Python == of literals; marked where bool, int and float differ"
-             " (types-differ), the repr does (text-differs), it is the other program's (reverted)", "ours"),
-        Rule("comparison", "choice: right if the value is that of the chosen program; marks say which was chosen",
-             "arXiv:2504.05518"),
-        Rule("program", "contests: LiveCodeBench's preamble is offered, as built-ins are; a name that only it"
-             " supplies is no answer. Every test in a process of its own, on a fresh object of class Solution",
-             "ours"),
-        Rule("comparison", "contests on standard input: a real script on a real file; exit code 0; lines stripped,"
-             " empty ones at either end left out; lines equal, or all their words equal as numerals", "ours"),
-        Rule("comparison", "contests on standard input: blanks are space, tab, LF, CR, FF and VT; a numeral is a"
-             " sign, ASCII digits, a decimal point (0.5, .5, 5.) and an exponent, of which digits alone must be"
-             " there; digits that begin with a further 0 (011), 1_000, nan and inf are texts", "ours"),
-        Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
-             " tolerance", "ours"),
-        Rule("comparison", "suites of unit tests run in the judge's process, and the program answers their calls,"
-             " wherever the data set's reference passes so three times; a program that passes has to pass in one"
-             " process with the tests as well. Values, files of the working folder and"
-             " objects of the program's classes cross, where the reference's do. A name that only the tests import"
-             " is no part of the program. A suite whose tests and reference read the clock, or wait, is run up to"
-             " three times where it fails while a second ends", "ours"),
-        Rule("comparison", "other suites share the program's process (mark tests-inside): those that patch or seed"
-             " it, read its streams, could run what it wrote, go through its objects in a loop that asserts, or"
-             " whose values do not cross. Where every assertion"
-             " that the reference reaches can be shown with other constants, so that the reference fails it, they"
-             " run as often as there are versions; a program has to hold each assertion exactly where the original"
-             " is shown (mark controls:P, P the chance of a program that only guesses)", "ours"),
-        Rule("aggregation", "a program that passes a suite in its own process counts as a failure where its text"
-             " reads frames, code objects, gc or modules of tests, or reaches for names that it does not hold"
-             " (mark reads-tests)", "ours"),
-        Rule("comparison", "suites: tests of security are judged apart, in the mark secure; tests that no program"
-             " passes elsewhere than at the data set's authors are left out (mark tests-skipped)", "ours"),
-        Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
-             " compare them", _QUIXBUGS),
-        Rule("limits", "1,000,000 characters of a reply are read and 200,000 parsed; a value has at most 100,000"
-             " characters and brackets 200 deep, as Python has; beyond, it is extraction_limit", "ours"),
-        Rule("limits", "repairs: the limits below for every test; behind one that overran its time none is run."
-             " The two tests that QuixBugs skips are skipped, marked, unless the argument slow is run", _QUIXBUGS),
-        Rule("limits", "contests: the limits below for every test", "ours"),
-        Rule("limits", "10 s of CPU time, wall backstop 35 s; with a reference program at least 4 times its CPU"
-             " time; where a data set's own solution is slower (MBPP/123: 60 s) the problem says so", "ours"),
-        Rule("aggregation", "a reply without an answer is a failure, and counted apart too; a sample without a"
-             " reply (its request failed, or was not made) is missing: in no estimate, and counted", "ours"),
-    )  # fmt: skip
-    limits: ClassVar[Limits] = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
+    name = "strict"
+    version = "5"
+    prompt_version = "1"
+    covers = KINDS
+    judges_outside = True
+    variants = VARIANTS
+    limits = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
     """MBPP+ holds right answers of tens of megabytes (Mbpp/255)."""
 
     def __init__(self) -> None:

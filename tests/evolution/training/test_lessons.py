@@ -2,7 +2,7 @@
 
 import pytest
 
-from truegrade.datasets.quixbugs_files import TRAIN
+from truegrade.datasets.checkouts import TRAIN
 from truegrade.errors import UserError
 from truegrade.evolution.training.lessons import INSTRUCTIONS, coralx_lessons, lessons_of, reply_to
 from truegrade.profiles.strict import Strict

@@ -55,7 +55,7 @@ def attempt(path):
 """
 DATA = """
 def attempt(path):
-    from truegrade.datasets.content import read_content
+    from truegrade.datasets.sources import read_content
     return len(read_content(path))
 """
 TESTS = """

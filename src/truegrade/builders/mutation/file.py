@@ -37,10 +37,10 @@ from truegrade.builders.mutation.observing import (
     similarity,
 )
 from truegrade.builders.mutation.preserving import REWRITINGS
-from truegrade.datasets.content import parse_json, read_content, sha256
 from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved, as_execution_row, write_rows
 from truegrade.datasets.identity import free_names
 from truegrade.datasets.rows import parse_rows
+from truegrade.datasets.sources import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import unix_newlines

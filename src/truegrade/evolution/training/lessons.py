@@ -12,8 +12,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from truegrade.datasets.checkouts import TRAIN
 from truegrade.datasets.learned import LearnedFrom, learned_from_texts
-from truegrade.datasets.quixbugs_files import TRAIN
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.problems import repair_of
 from truegrade.evolution.roles import WITHOUT_JSON

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_origin
@@ -17,7 +13,7 @@ from truegrade.benchmarks.base import limit_of
 from truegrade.benchmarks.table import BENCHMARKS, READERS, known_benchmark
 from truegrade.benchmarks.table import REGISTRY as KNOWN_BENCHMARKS
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.files.json_text import convert, place_of
+from truegrade.files.toml_text import line_of, names_of, read_toml
 from truegrade.profiles import find_profile
 from truegrade.registry import Found, Registry, names_file_or_module
 from truegrade.settings import RunSettings, Setting, settings_of
@@ -94,12 +90,6 @@ def argument(value: str | bool | int | float) -> str:
 # -------------- Read a suite's TOML file: every fault is told with its line and field, before anything is run.
 
 
-_BLOCK = re.compile(r"\s*\[\[\s*benchmarks\s*\]\]")
-_TABLE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]")
-_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*[.=]""")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-
-
 def read_suite(path: str | Path) -> BenchmarkSuite:
     """The suite that a file describes, files in it as seen from the file's folder.
 
@@ -110,48 +100,11 @@ def read_suite(path: str | Path) -> BenchmarkSuite:
         BadRecord: the file cannot be read, or a key, a value or a name is at fault; names line and field.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRecord(path, f"cannot be read: {error}; give the TOML file of a suite") from None
-    try:
-        suite = convert(_dates_as_text(tomllib.loads(text)), BenchmarkSuite)
-    except tomllib.TOMLDecodeError as error:
-        said, _, place = str(error).partition(" (at line ")
-        line = int(place.partition(",")[0]) if place[:1].isdigit() else None
-        raise BadRecord(path, f"is no TOML: {said}; correct it", line=line) from None
-    except (RecursionError, ValueError) as error:
-        if not isinstance(error, msgspec.ValidationError):  # nested too deeply, or a number of too many digits
-            raise BadRecord(path, f"cannot be read: {error}; correct it") from None
-        problem, field = _told(error)
-        where = _line(text, field)
-        raise BadRecord(path, f"{problem}; see docs/suites.md", line=where, field=field or None) from None
+    suite = read_toml(path, BenchmarkSuite, "see docs/benchmarks.md")
     for field, fault in _wrong_values(suite):
-        raise BadRecord(path, fault, line=_line(text, field), field=field)
+        line = line_of(path.read_text(encoding="utf-8"), names_of(field))
+        raise BadRecord(path, fault, line=line, field=field)
     return _seen_from(path.parent, suite)
-
-
-def _dates_as_text(table: dict[str, Any]) -> dict[str, Any]:
-    """The table with a cut-off that TOML reads as a day written as the text that it stands for."""
-    entries = table.get("benchmarks")
-    if isinstance(entries, list):
-        table = {
-            **table,
-            "benchmarks": [_dates_as_text(each) if isinstance(each, dict) else each for each in entries],
-        }
-    return {name: str(value) if isinstance(value, date) else value for name, value in table.items()}
-
-
-def _told(error: msgspec.ValidationError) -> tuple[str, str]:
-    """What is wrong and where; of an unknown key also the closest known ones."""
-    problem, place = place_of(error)
-    place = place or ""
-    if unknown := _UNKNOWN.fullmatch(problem):
-        known = (SuiteBenchmark if place else BenchmarkSuite).__struct_fields__
-        close = get_close_matches(unknown[1], known, n=1)
-        guess = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-        problem, place = f"no key {unknown[1]!r}, {guess}", f"{place}.{unknown[1]}".lstrip(".")
-    return problem, place
 
 
 def _wrong_values(suite: BenchmarkSuite) -> Iterator[tuple[str, str]]:
@@ -215,32 +168,6 @@ def _seen_from(folder: Path, suite: BenchmarkSuite) -> BenchmarkSuite:
         benchmarks=tuple(entries),
         profiles=tuple(map(placed, suite.profiles)),
     )
-
-
-def _line(text: str, field: str) -> int | None:
-    """The line on which a field stands: that of its key, or of the table that should hold it.
-
-    TOML's reader keeps no lines; a key that stands inside a text of several lines can be taken for it.
-    """
-    parts = re.findall(r"[\w-]+", field)
-    best: tuple[int, int] | None = None
-    table: list[str] = []
-    block = -1
-    for number, line in enumerate(text.splitlines(), 1):
-        if _BLOCK.match(line):
-            block += 1
-            here = table = ["benchmarks", str(block)]
-        elif found := _TABLE.match(line):
-            table = [part.strip() for part in found[1].split(".")]
-            here = table = [table[0], str(block), *table[1:]] if table[0] == "benchmarks" else table
-        elif found := _KEY.match(line):
-            here = [*table, *re.findall(r"[\w-]+", line.partition("=")[0])]
-        else:
-            continue
-        depth = len(here) if here == parts[: len(here)] else 0
-        if depth > (best[0] if best else 0):
-            best = (depth, number)
-    return best[1] if best else None
 
 
 # ------------ Suites by name: built in, offered by installed packages, in a TOML file, or an object in Python.

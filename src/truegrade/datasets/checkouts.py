@@ -1,0 +1,248 @@
+"""Benchmarks that their authors keep as folders, made into the rows of one file: QuixBugs, CWEval, Exercism.
+
+The bytes made of a checkout are those that its source pins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from truegrade.errors import BadRecord, UserError
+
+# ------------------------------------------------------------- QuixBugs as its authors keep it, in folders.
+#
+#     python_programs/NAME.py           with a bug of one line
+#     correct_python_programs/NAME.py   without
+#     json_testcases/NAME.json          one ``[[arguments], expected]`` a line; 31 of 40 programs have them
+#     python_testcases/test_NAME.py     pytest modules; the tests of the 9 others, about graphs and linked lists
+#
+# What only the pytest modules say of the 31 (how outputs are compared, which cases are too slow to run) is
+# written down here, from jkoppel/QuixBugs@4257f44 ``python_testcases``. The bytes made are those that the source
+# pins.
+
+
+COMPARE: Mapping[str, str] = MappingProxyType(
+    {"flatten": "list", "hanoi": "tuple_rows", "kheapsort": "list", "sqrt": "approx_abs_last_input"}
+)
+"""How outputs are compared where ``==`` is not enough."""
+SLOW: Mapping[str, tuple[int, ...]] = MappingProxyType({"knapsack": (9,), "levenshtein": (2, 3)})
+"""0-based tests on which the correct program takes over a second of CPU: 4 minutes; 2 seconds and for ever."""
+SKIPPED: Mapping[str, tuple[int, ...]] = MappingProxyType({"knapsack": (9,), "levenshtein": (3,)})
+"""0-based tests that upstream skips, unless told to run slow ones."""
+
+
+def is_quixbugs_checkout(folder: Path) -> bool:
+    """Whether a folder is laid out as upstream's repository."""
+    return (folder / "python_programs").is_dir() and (folder / "correct_python_programs").is_dir()
+
+
+def rows_of_quixbugs(folder: Path) -> bytes:
+    """The JSON Lines of a checkout: a row a program, by name.
+
+    Raises:
+        UserError: a file is missing or cannot be read.
+        BadRecord: a line of a JSON file is no test.
+    """
+    names = sorted(path.stem for path in (folder / "correct_python_programs").glob("*.py"))
+    programs = [name for name in names if name != "node" and not name.endswith("_test")]
+    if not programs:
+        raise UserError(f"{folder / 'correct_python_programs'}: holds no programs; check QuixBugs out again")
+    return "".join(json.dumps(_program_row(folder, name)) + "\n" for name in programs).encode()
+
+
+def _program_row(folder: Path, name: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": name,
+        "buggy": checkout_text(folder / "python_programs" / f"{name}.py", "QuixBugs"),
+        "correct": checkout_text(folder / "correct_python_programs" / f"{name}.py", "QuixBugs"),
+    }
+    cases = folder / "json_testcases" / f"{name}.json"
+    if cases.is_file():
+        compare = COMPARE.get(name, "eq")
+        slow, skipped = SLOW.get(name, ()), SKIPPED.get(name, ())
+        row |= {"tests": _cases(cases), "test_kind": "json", "compare": compare}
+        return row | {"slow_tests": slow, "upstream_skipped": skipped}
+    module = checkout_text(folder / "python_testcases" / f"test_{name}.py", "QuixBugs")
+    row |= {"tests": None, "test_kind": "pytest", "pytest_source": module}
+    if "from node import" in module:
+        row["node_source"] = checkout_text(folder / "python_testcases" / "node.py", "QuixBugs")
+    return row
+
+
+def _cases(path: Path) -> list[Any]:
+    cases = []
+    for number, line in enumerate(checkout_text(path, "QuixBugs").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadRecord(path, f"is not JSON ({error}); check QuixBugs out again", line=number) from None
+        if not isinstance(case, list) or len(case) != 2 or not isinstance(case[0], list):
+            raise BadRecord(path, "must be [[arguments], expected]", line=number)
+        cases.append(case)
+    return cases
+
+
+def checkout_text(path: Path, checkout: str) -> str:
+    """The text of a file that a checkout holds.
+
+    Args:
+        path: of the file.
+        checkout: what is to be checked out again where it cannot be read.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); check {checkout} out again") from None
+
+
+# -------------------------------- The problems of QuixBugs that CORAL-X trains on, selects on, and leaves out.
+# The names are those of CORAL-X (skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md). It says of
+# the third group that they have no JSON tests; so has ``reverse_linked_list``, which it trains on all the same.
+
+
+TRAIN = frozenset(
+    {
+        *("gcd", "get_factors", "is_valid_parenthesization", "levenshtein", "longest_common_subsequence"),
+        *("max_sublist_sum", "pascal", "reverse_linked_list", "hanoi", "mergesort", "bitcount", "bucketsort"),
+        *("find_first_in_sorted", "find_in_sorted", "flatten", "knapsack", "kth", "lis", "powerset"),
+        *("quicksort", "rpn_eval", "shunting_yard", "sqrt", "subsequences"),
+    }
+)
+"""24 problems that adapters learn from."""
+
+TEST = frozenset(
+    {
+        *("kheapsort", "lcs_length", "next_palindrome", "next_permutation"),
+        *("possible_change", "sieve", "to_base", "wrap"),
+    }
+)
+"""8 problems that genomes are selected on."""
+
+REST = frozenset(
+    {
+        *("breadth_first_search", "depth_first_search", "detect_cycle", "minimum_spanning_tree"),
+        *("shortest_path_length", "shortest_path_lengths", "shortest_paths", "topological_ordering"),
+    }
+)
+"""8 problems that CORAL-X filters out."""
+
+SPLITS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"coralx-train": TRAIN, "coralx-test": TEST, "coralx-rest": REST}
+)
+"""Names of programs by the name of their split."""
+
+
+def split_of(program: str) -> str:
+    """The split of a program.
+
+    Raises:
+        KeyError: QuixBugs has no such program.
+    """
+    for split, programs in SPLITS.items():
+        if program in programs:
+            return split
+    raise KeyError(program)
+
+
+# --------- The Python part of CWEval as its authors keep it, two files a task, made into the rows of one file.
+#     benchmark/core/py/NAME_task.py    head, docstring and a secure solution behind ``# BEGIN SOLUTION``
+#     benchmark/core/py/NAME_test.py    pytest module; each case is marked ``functionality`` or ``security``
+#
+# The texts are kept as they are; `truegrade.benchmarks.cweval` says what is made of them. The bytes made are
+# those that the source pins.
+
+
+_CWEVAL_FOLDER = Path("benchmark", "core", "py")
+
+
+def is_cweval_checkout(folder: Path) -> bool:
+    """Whether a folder is laid out as upstream's repository."""
+    return (folder / _CWEVAL_FOLDER).is_dir()
+
+
+def rows_of_cweval(folder: Path) -> bytes:
+    """The JSON Lines of a checkout: a row a task, by name.
+
+    Raises:
+        UserError: a file is missing or cannot be read.
+    """
+    programs = sorted((folder / _CWEVAL_FOLDER).glob("*_task.py"))
+    if not programs:
+        raise UserError(f"{folder / _CWEVAL_FOLDER}: holds no tasks; check CWEval out again")
+    return "".join(json.dumps(_task_row(path)) + "\n" for path in programs).encode()
+
+
+def _task_row(program: Path) -> dict[str, str]:
+    name = program.stem.removesuffix("_task")
+    return {
+        "name": name,
+        "task": checkout_text(program, "CWEval"),
+        "test": checkout_text(program.with_name(f"{name}_test.py"), "CWEval"),
+    }
+
+
+# ---- The Python exercises of Aider's polyglot benchmark, in folders upstream, made into the rows of one file.
+#     python/exercises/practice/NAME/.docs/     introduction.md, instructions.md, instructions.append.md
+#     python/exercises/practice/NAME/.meta/     config.json, which names the files; example.py, a right program
+#     python/exercises/practice/NAME/FILE.py    what the program is written into: names without what they do
+#     python/exercises/practice/NAME/*_test.py  a module of unittest
+#
+# Layout of Aider-AI/polyglot-benchmark@7e0611e; which texts are the instructions, and their order, is the rule of
+# Aider-AI/aider@5dc9490 ``benchmark/benchmark.py`` run_test_real. The bytes made are those that the source pins.
+
+
+_PRACTICE = Path("python/exercises/practice")
+_TEXTS = ("introduction.md", "instructions.md", "instructions.append.md")
+
+
+def is_exercism_checkout(folder: Path) -> bool:
+    """Whether a folder is laid out as upstream's repository."""
+    return (folder / _PRACTICE).is_dir()
+
+
+def rows_of_exercism(folder: Path) -> bytes:
+    """The JSON Lines of a checkout: a row an exercise, by name.
+
+    Raises:
+        UserError: a file is missing or cannot be read.
+        BadRecord: a ``config.json`` names no file to write, no tests or no example.
+    """
+    exercises = sorted(path for path in (folder / _PRACTICE).iterdir() if path.is_dir())
+    if not exercises:
+        raise UserError(f"{folder / _PRACTICE}: holds no exercises; check the repository out again")
+    return "".join(json.dumps(_exercise_row(exercise)) + "\n" for exercise in exercises).encode()
+
+
+def _exercise_row(folder: Path) -> dict[str, Any]:
+    solution, tests, example = (_named(folder, kind) for kind in ("solution", "test", "example"))
+    texts = [folder / ".docs" / name for name in _TEXTS]
+    return {
+        "name": folder.name,
+        "instructions": "".join(checkout_text(path, "the repository") for path in texts if path.is_file()),
+        "file": solution[0],
+        "starter": checkout_text(folder / solution[0], "the repository"),
+        "tests": checkout_text(folder / tests[0], "the repository"),
+        "files": {name: checkout_text(folder / name, "the repository") for name in tests[1:]},
+        "reference": checkout_text(folder / example[0], "the repository"),
+    }
+
+
+def _named(folder: Path, kind: str) -> list[str]:
+    """The files of one kind that the exercise's ``config.json`` names."""
+    path = folder / ".meta" / "config.json"
+    try:
+        names = json.loads(checkout_text(path, "the repository"))["files"][kind]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadRecord(path, f"names no such file ({error}); check it out again", field=f"files.{kind}") from None
+    if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
+        raise BadRecord(path, "must be a list of names; check the repository out again", field=f"files.{kind}")
+    return names

@@ -1,0 +1,198 @@
+"""How published harnesses run programs: under a guard, as suites of unit tests, plus sets by the hub's copies."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from truegrade.grading.evalplus import plus_tests
+from truegrade.grading.executor import Executor, loaded_before
+from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed, References
+from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.prompt_building import chat
+from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
+from truegrade.sandbox.outcome import Outcome
+
+# ------- The guard that OpenAI's grader sets up before it executes a program, and that other harnesses copied.
+# openai/human-eval@6d43fb9 ``human_eval/execution.py`` ``reliability_guard``. The same names are in Hugging
+# Face's metric ``code_eval`` (read in its copy, bigcode-project/bigcode-evaluation-harness@8fc5bae6
+# ``bigcode_eval/tasks/custom_metrics/execute.py``) and in modelscope/evalscope@fde259d2
+# ``evalscope/benchmarks/humaneval/utils.py``.
+
+
+RELIABILITY_GUARD = (
+    *("builtins.exit", "builtins.quit", "builtins.help"),
+    *("os.kill", "os.system", "os.putenv", "os.remove", "os.removedirs", "os.rmdir", "os.fchdir", "os.setuid"),
+    *("os.fork", "os.forkpty", "os.killpg", "os.rename", "os.renames", "os.truncate", "os.replace", "os.unlink"),
+    *("os.fchmod", "os.fchown", "os.chmod", "os.chown", "os.chroot", "os.lchflags", "os.lchmod", "os.lchown"),
+    *("os.getcwd", "os.chdir", "shutil.rmtree", "shutil.move", "shutil.chown", "subprocess.Popen"),
+    *("sys.modules:ipdb", "sys.modules:joblib", "sys.modules:resource", "sys.modules:psutil"),
+    "sys.modules:tkinter",
+)
+"""Names that are None while the program runs."""
+
+
+def grade_guarded(
+    source: str, executor: Executor, *, cpu_s: float | None = None, preload: tuple[str, ...] = ()
+) -> Judgement:
+    """Execute program and tests under the guard; ending without an exception is passing.
+
+    Some modules are imported before the guard is set up, because these harnesses have imported them before they
+    fork, and under the guard that cannot be done. They replace the streams (``swallow_io``).
+
+    Args:
+        source: program and tests.
+        executor: bound to the profile's limits.
+        cpu_s: CPU limit, instead of the executor's own.
+        preload: other modules that the harness has imported before.
+    """
+    preload = (*loaded_before(source), *preload)
+    outcome = executor.inside(source, disabled=RELIABILITY_GUARD, preload=preload, swallow=True, cpu_s=cpu_s)
+    return from_outcome(outcome, marks=(TESTS_INSIDE,))
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# Runs suites of unit tests as published harnesses do, in the program's own process, and reads their report.
+
+
+REPORT = "suite report: "
+"""Begins the line, the last of stdout, that holds what became of the tests as JSON."""
+CLOCK = """import json, os, signal, sys
+class TimedOut(BaseException):
+    pass
+def expired(number, frame):
+    raise TimedOut("over the time limit of the test")
+signal.signal(signal.SIGPROF, expired)
+signal.signal(signal.SIGALRM, expired)
+def clock(seconds, again=0):
+    signal.setitimer(signal.ITIMER_PROF, seconds, again)
+    signal.setitimer(signal.ITIMER_REAL, 3 * seconds + 5 if seconds else 0, again)
+REAL_OUT, REAL_EXIT = os.dup(1), os._exit
+def report(found):
+    os.write(REAL_OUT, ("\\nsuite report: " + json.dumps(found) + "\\n").encode())
+    REAL_EXIT(0)
+JOB = json.load(sys.stdin)
+for path, text in JOB["files"].items():
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+sys.path.insert(0, os.getcwd())
+"""
+"""Head of a script: a limit of CPU time, thrice that and 5 s of wall time, that raises where the program runs."""
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a suite."""
+
+    source: str
+    """What runs the tests and reports; `CLOCK` stands before it."""
+    files: dict[str, str]
+    """Program and tests, by name."""
+    job: dict[str, Any] = {}
+    """What the source needs besides, JSON values."""
+    cpu_s: float
+    """CPU seconds of the whole run."""
+
+
+def run_script(script: Script, executor: Executor) -> tuple[Outcome, Any]:
+    """Run a suite.
+
+    Returns:
+        How the process ended, and what it reported; None where it did not come to that.
+    """
+    job = json.dumps({"files": script.files, **script.job})
+    outcome = executor.script(CLOCK + script.source, job, cpu_s=script.cpu_s)
+    _, found, said = outcome.stdout.rpartition(REPORT)
+    try:
+        return outcome, json.loads(said) if found else None
+    except (ValueError, RecursionError):  # the program wrote into it
+        return outcome, None
+
+
+def unreported(outcome: Outcome) -> Judgement:
+    """The judgement of a program whose suite never reported: it ended the process, or a limit did."""
+    if outcome.status != Reason.PASSED:
+        return from_outcome(outcome, marks=(TESTS_INSIDE,))
+    return Judgement(
+        reason=Reason.RUNTIME_ERROR,
+        detail="the program ended the process before its tests had ended",
+        cpu_s=outcome.cpu_s,
+        wall_s=outcome.wall_s,
+        marks=(TESTS_INSIDE,),
+    )
+
+
+# ---------- How harnesses other than EvalPlus grade HumanEval+ and MBPP+: by the programs of the hub's copies.
+
+
+def with_tests(
+    problem: Problem, references: References, executor: Executor, grade: Callable[[str], Judgement]
+) -> Judgement:
+    """Grade with a problem's test program; where it cannot be had the data set is to blame, not the answer.
+
+    Args:
+        problem: with test source, or one of a plus set.
+        references: expected outputs, shared by the samples of a problem.
+        executor: runs the reference of a plus set.
+        grade: the grading, given the test program complete with its call.
+    """
+    task = problem.task
+    if isinstance(task, OracleTask):
+        try:
+            return grade(plus_tests(f"{problem.dataset_sha256}/{problem.id}", task, references, executor))
+        except ReferenceFailed as failure:
+            return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
+    assert isinstance(task, FunctionTask)
+    return grade(task.tests)
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# What profiles of harnesses that ask for a function have in common: each says only what is its own.
+
+
+class FunctionProfile(Profile):
+    """A harness that asks for a function, and runs prompt, answer and tests as one program."""
+
+    covers: tuple[Kind, ...] = ("function",)
+    words: str
+    """Text under ``prompts/`` that asks, `ask` apart; its only placeholder is ``prompt``."""
+
+    def render_prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """The harness' prompt."""
+        check_variant(self, variant)
+        return self.ask(covered_task(self, problem, FunctionTask), problem, examples)
+
+    def ask(self, task: FunctionTask, problem: Problem, examples: Mapping[str, Problem]) -> Prompt:
+        """One user message, unless a profile says otherwise."""
+        return chat(self.words, {"prompt": task.prompt})
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """What the harness reads; a given whole program as it is."""
+        task = covered_task(self, problem, FunctionTask)
+        if completion.form == "program":
+            return Answer(value=completion.text or "", found="as given: a whole program")
+        return self.read(task, completion.text or "")
+
+    @abstractmethod
+    def read(self, task: FunctionTask, reply: str) -> Answer:
+        """What the harness takes out of a reply."""
+
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """How one program of answer and tests ends."""
+        return self.run(self.program(covered_task(self, problem, FunctionTask), answer), executor)
+
+    def program(self, task: FunctionTask, answer: Answer) -> str:
+        """Prompt, answer and tests; no prompt in front of a whole program."""
+        prefix = task.prefix if answer.form == "completion" else ""
+        return f"{prefix}{answer.value or ''}\n{task.tests}"
+
+    def run(self, source: str, executor: Executor) -> Judgement:
+        """Under human-eval's guard, unless a profile says otherwise."""
+        return grade_guarded(source, executor)
