@@ -21,7 +21,7 @@ from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.models import DEFAULT_MODEL
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.report.comparison_export import export_comparison
+from truegrade.report.comparison_document import export_comparison
 
 ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if"}
 """How a command prints; Python is handed objects."""

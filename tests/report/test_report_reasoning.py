@@ -22,12 +22,13 @@ from truegrade.cli.schemas import json_schema
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
-from truegrade.report.comparison_html import render_comparison
+from truegrade.report.comparison_document import reasoning_metrics, render_comparison
 from truegrade.report.comparison_replies import collect_replies
 from truegrade.report.html import write_report
 from truegrade.report.reasoning_html import AGGREGATIONS, CHOICE, PREDICTION
 from truegrade.report.standings_text import print_standings
-from truegrade.report.text import print_comparison, print_summary
+from truegrade.report.terminal import print_parts
+from truegrade.report.text import print_summary
 
 
 def printed(show, *args, width: int = 160) -> str:
@@ -142,10 +143,11 @@ def test_comparison_prints_every_metric_paired(run, tmp_path: Path) -> None:
     assert parts["MC - OC"].difference == pytest.approx(3 / 8)
     assert parts["OC"].difference == parts["choice preference"].difference == 0
     assert parts["MC"].pairs == ITEMS * CASES
-    words = printed(print_comparison, comparison)
+    words = printed(print_parts, reasoning_metrics(comparison.parts, "first", "second"))
     for part in parts.values():
-        assert fmt.difference(part) in words
-    assert f"MC - OC {fmt.points(-3 / 8)} {fmt.points(0)} +37.5 points" in words
+        interval = f"{fmt.points(part.difference)} {fmt.bounds(part.low, part.high)}"
+        assert f"{interval} {fmt.p_value(part.p_value, digits=3)} {part.pairs}" in words
+    assert f"MC - OC {fmt.points(-3 / 8)} {fmt.points(0)} +37.5 [" in words
 
 
 def test_the_page_of_a_comparison_holds_every_metric(run, tmp_path: Path) -> None:
@@ -154,7 +156,8 @@ def test_the_page_of_a_comparison_holds_every_metric(run, tmp_path: Path) -> Non
     assert "reasoning" in page.ids
     (pair,) = comparison.pairs
     for part in pair.paired.parts:
-        assert f"{part.metric} {100 * part.first:.1f} {100 * part.second:.1f}" in page.text
+        shown = fmt.points if part.metric == "MC - OC" else fmt.percent
+        assert f"{part.metric} {shown(part.first)} {shown(part.second)}" in page.text
     assert {part.metric for part in pair.paired.parts} >= {"MC - OC", "MR", "choice preference"}
 
 

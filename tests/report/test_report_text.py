@@ -17,7 +17,9 @@ from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import open_profile
 from truegrade.report import format as fmt
 from truegrade.report import text, wording
-from truegrade.statistics import TaskTally, compare_paired
+from truegrade.report.comparison_document import differing_names, rates, said
+from truegrade.report.terminal import print_parts
+from truegrade.statistics import PairedComparison, TaskTally, compare_paired
 
 
 def printed(show, *args, width: int = 100, terminal: bool = False, **options) -> str:
@@ -84,23 +86,29 @@ def tallies(passing: set[int], tasks: int = 40) -> list[TaskTally]:
     return [TaskTally(task_id=f"t{n}", cluster=f"t{n}", n=1, c=int(n in passing)) for n in range(tasks)]
 
 
+def compared(c: PairedComparison, first: str = "first", second: str = "second") -> str:
+    """What is said of one pair."""
+    parts = said(c, first, second), rates({"pair": c}), differing_names(c, first, second)
+    return flat(printed(print_parts, *parts))
+
+
 def test_comparison_says_what_the_interval_says() -> None:
     better = compare_paired(tallies(set(range(5))), tallies(set(range(30))))
-    words = flat(printed(text.print_comparison, better, first="old", second="new"))
+    words = compared(better, "old", "new")
     assert "new − old: +62.5 points, 95 % CI [" in words
     assert "The interval excludes 0: new is significantly better on these problems." in words
-    assert "better 25: t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, and 13 more" in words
+    assert "new higher 25: t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, and 13 more" in words
     assert "p, McNemar" in words
     worse = compare_paired(tallies(set(range(30))), tallies(set(range(5))))
-    assert "first is significantly better" in printed(text.print_comparison, worse)
+    assert "first is significantly better" in compared(worse)
 
 
 def test_comparison_admits_chance_and_names_what_is_left_out() -> None:
     alike = compare_paired(tallies({0, 1}), tallies({1, 2}, tasks=41))
-    words = flat(printed(text.print_comparison, alike))
+    words = compared(alike)
     assert "+0.0 points" in words
     assert "the difference is not statistically significant" in words
-    assert "only in second 1: t40; left out" in words
+    assert "only in second, left out 1: t40" in words
 
 
 def test_profile_prints_every_rule_and_defect() -> None:

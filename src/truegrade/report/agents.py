@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.pipeline.summary import Summary
+from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis, share_axis
 from truegrade.report.charts.svg_steps import Steps, step_lines
+from truegrade.report.document import Cell, On, Prose, Section, Table, only
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import facts, figure, section, table
-from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.report.page_parts import facts, section, table
+from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 from truegrade.statistics.budgets import KNOWN_SHARE, BudgetCurve, BudgetPoint, BudgetStretch
 
 if TYPE_CHECKING:
@@ -148,6 +150,7 @@ def print_agents(
 
 BEYOND = 1.08
 """How far the chart goes on behind the longest reply, to show what holds for larger budgets."""
+_CURVE = "Pass rate against token budget"
 _MEANING = (
     "Share of replies that are correct and not longer than a budget of output tokens, as the service counts them,"
     " averaged over problems. It is what these replies show: a model told of a budget may answer otherwise."
@@ -162,7 +165,7 @@ def budget_chart(curves: Sequence[tuple[str, BudgetCurve]]) -> Chart | None:
     longest = max(curve.points[-1].tokens for _, curve in known) * BEYOND
     lines = [_steps(name, curve, longest) for name, curve in known]
     axis = number_axis(0, longest, "budget, output tokens")
-    return step_lines(lines, axis, share_axis(title="correct within the budget"), "Pass rate against token budget")
+    return step_lines(lines, axis, share_axis(title="correct within the budget"), _CURVE)
 
 
 def _steps(name: str, curve: BudgetCurve, longest: float) -> Steps:
@@ -185,18 +188,15 @@ def _high(point: BudgetPoint) -> float:
     return point.high if point.interval_high is None else point.interval_high
 
 
-def budget_section(summary: Summary) -> Child:
-    """The section of a run's page; nothing for runs of an agent and summaries of before there was the curve."""
+def budget_section(summary: Summary) -> Section | None:
+    """The section of a run; nothing for runs of an agent and summaries of before there was the curve."""
     curves = [(profile.profile, profile.budget) for profile in summary.profiles if profile.budget is not None]
     if not curves or not any(curve.known for _, curve in curves):
         return None
-    said = [
-        el("p", _MEANING, class_="note"),
-        *(el("p", known(name, curve), class_="note") for name, curve in curves),
-    ]
+    said = [Prose(text=text, tone="note") for text in (_MEANING, *(known(*named) for named in curves))]
     chart = budget_chart(curves)
-    drawn = None if chart is None else figure(chart, el("b", chart.name), _numbers(curves))
-    return section("budget", "Token budget", said, drawn)
+    drawn = None if chart is None else doc.Figure(chart, chart.name, budget_table(curves))
+    return Section("budget", "Token budget", [only(On.PAGE | On.FILES, *said, drawn)])
 
 
 def known(name: str, curve: BudgetCurve) -> str:
@@ -216,40 +216,37 @@ def known(name: str, curve: BudgetCurve) -> str:
     )
 
 
-def _numbers(curves: Sequence[tuple[str, BudgetCurve]]) -> Child:
-    rows: list[list[Child]] = []
+def budget_table(curves: Sequence[tuple[str, BudgetCurve]]) -> Table:
+    """The points of the curves, and what bounds the rate beyond them."""
+    rows: list[list[Cell]] = []
     for name, curve in curves:
         rows += [[name, *_cells(point, "up to")] for point in curve.points]
         rows += [] if curve.beyond is None else [[name, *_cells(curve.beyond, "beyond")]]
-    confidence = 100 * curves[0][1].confidence
-    head = ["", "output tokens", "correct", f"{confidence:g} % interval of the ends"]
-    return table("Pass rate against token budget", head, rows, class_="numeric")
+    interval = f"{100 * curves[0][1].confidence:g} % interval of the ends"
+    head = ("", "output tokens", "correct", interval)
+    return Table(slug="token-budget", caption=_CURVE, head=head, rows=rows, look="numeric")
 
 
-def _cells(point: BudgetPoint, side: str) -> list[Child]:
+def _cells(point: BudgetPoint, side: str) -> list[Cell]:
     rate = fmt.percent(point.low)
     if point.high > point.low:
         rate = f"{rate} to {fmt.percent(point.high)}"
     return [f"{side} {fmt.count(point.tokens)}", rate, fmt.bounds(point.interval_low, point.interval_high)]
 
 
-def compared_budgets(comparison: Comparison) -> Child:
-    """The section of a comparison's page: the runs' curves, and where each pair differs for certain."""
+def compared_budgets(comparison: Comparison) -> Section | None:
+    """The section of a comparison: the runs' curves, and where each pair differs for certain."""
     curves = [
         (side.label, side.budget) for side in comparison.sides if side.budget is not None and side.budget.points
     ]
     chart = budget_chart(curves) if len(curves) > 1 else None
     if chart is None:
         return None
-    said = [el("li", apart(pair)) for pair in comparison.pairs]
+    said = [*map(apart, comparison.pairs), *(known(name, curve) for name, curve in curves)]
     note = "Each curve is over all replies of its run. " + _MEANING
-    return section(
-        "budget",
-        "Token budget",
-        el("p", note, class_="note"),
-        figure(chart, el("b", chart.name), _numbers(curves)),
-        el("ul", said, (el("li", known(name, curve)) for name, curve in curves), class_="note"),
-    )
+    drawn = doc.Figure(chart, chart.name, budget_table(curves))
+    shown = only(On.PAGE | On.FILES, Prose(text=note, tone="note"), drawn, doc.Bullets(list(said)))
+    return Section("budget", "Token budget", [shown])
 
 
 def apart(pair: RunPairing) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from truegrade.analysis.audit.flags import REVERSED
 from truegrade.errors import first_few
 from truegrade.report import format as fmt
-from truegrade.report.tables import fact_grid, open_console
+from truegrade.report.terminal import fact_grid, open_console
 
 if TYPE_CHECKING:
     from rich.console import Console

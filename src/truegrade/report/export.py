@@ -16,11 +16,13 @@ from truegrade.report import figures
 from truegrade.report.agents import budget_chart
 from truegrade.report.charts.svg import Chart, png, standalone
 from truegrade.report.chosen_samples import ReportMaterial, gather
-from truegrade.report.exhibits import TEXTS, Cell, Exhibit, exhibits, latex
+from truegrade.report.document import Cell, Table
+from truegrade.report.exhibits import exhibits
 from truegrade.report.html import write_report
 from truegrade.report.methods import bibtex, sentences
 from truegrade.report.reasoning_html import CHOICE, PREDICTION
 from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
+from truegrade.report.text_files import TEXTS, latex
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
@@ -269,7 +271,7 @@ def _json(material: ReportMaterial) -> Files:
     yield "report.json", encode(content, indent=2) + b"\n"
 
 
-def _table(table: Exhibit) -> dict[str, Any]:
+def _table(table: Table) -> dict[str, Any]:
     rows: list[list[Cell]] = table.rows
     return {"caption": table.caption, "columns": table.head, "rows": rows}
 

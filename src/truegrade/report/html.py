@@ -13,7 +13,7 @@ from truegrade.report.chosen_samples import Browser, ReportMaterial, collect, ga
 from truegrade.report.glossary import explained, glossary_section
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.methods import methods
-from truegrade.report.page_parts import page, section
+from truegrade.report.page_parts import draw, page, section
 from truegrade.report.reasoning_html import reasoning
 from truegrade.report.sample_blocks import blocks
 from truegrade.report.sections import findings_section, rules, splits, spread
@@ -136,7 +136,7 @@ def render(material: ReportMaterial, browser: Browser) -> str:
         sections.tasks(summary),
         sections.reasons(summary),
         spread(summary, material.distributions),
-        budget_section(summary),
+        draw([budget_section(summary)]),
         agent(summary),
         findings_section(material.findings),
         sample_browser(browser),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from truegrade.pipeline.suites.suite import argument as as_argument
 from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
-from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 from truegrade.sandbox.limits import MIB, Limits
 
 if TYPE_CHECKING:

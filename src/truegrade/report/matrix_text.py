@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
-from truegrade.report.tables import open_console, plain_table, row
+from truegrade.report.terminal import open_console, plain_table, row
 from truegrade.report.wording import spread_note
 
 if TYPE_CHECKING:

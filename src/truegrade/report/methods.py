@@ -15,9 +15,9 @@ from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.registry import Origin
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.exhibits import latex
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import folded, section
+from truegrade.report.text_files import latex
 from truegrade.store import Manifest
 
 # ------------------------------ BibTeX of a run: the run itself, the benchmark, and the program that measured.

@@ -1,4 +1,4 @@
-"""Execution reasoning on the terminal: originals beside mutants, choices, and how two runs differ."""
+"""Execution reasoning on the terminal: originals beside mutants and choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report.reasoning_html import CHOICE, KINDS, by_metric
-from truegrade.report.tables import plain_table, row
+from truegrade.report.terminal import plain_table, row
 from truegrade.report.wording import NO_ANSWER
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from truegrade.statistics.changed_problems import ChangedSummary
     from truegrade.statistics.reasoning_choice import ChoiceSummary
     from truegrade.statistics.reasoning_prediction import PredictionSummary
-    from truegrade.statistics.reasoning_records import ShareDifference
 
 
 ON_TERMINAL = frozenset({"benchmark", "family", "cut-off"})
@@ -147,12 +146,3 @@ def _choice(choice: ChoiceSummary) -> Table:
 def _share(table: Table, estimate: Estimate, words: str, of: str, *, bold: bool = False) -> None:
     name = f"{estimate.metric}: {words}"
     row(table, name, fmt.estimate(estimate), f"{fmt.count(estimate.samples)} {of}", bold=bold)
-
-
-def differences_table(differences: Sequence[ShareDifference], first: str, second: str) -> Table:
-    """How two runs differ in each metric, paired by problem."""
-    table = plain_table("", first, second, f"{second} − {first}")
-    for found in differences:
-        show = fmt.points if found.metric == "MC - OC" else fmt.percent
-        row(table, found.metric, show(found.first), show(found.second), fmt.difference(found))
-    return table

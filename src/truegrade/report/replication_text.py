@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
 from truegrade.report.audit_text import print_audit
-from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 
 if TYPE_CHECKING:
     from rich.console import Console

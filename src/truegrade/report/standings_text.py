@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from truegrade.errors import UnknownName
+from truegrade.files.json_text import encode
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
+from truegrade.report.export import make_folder
 from truegrade.report.suite_exhibits import standings_exhibit
-from truegrade.report.tables import open_console, plain_table, row
+from truegrade.report.terminal import open_console, plain_table, row
+from truegrade.report.text_files import TEXTS
+from truegrade.store.manifest import write_atomically
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.analysis.standings import LeftOutBenchmark, PairStanding, RunStanding
+    from truegrade.analysis.standings import LeftOutBenchmark, PairStanding, PowerPlan, RunStanding
     from truegrade.statistics.reasoning_records import ShareDifference
 
 
@@ -59,7 +65,7 @@ def print_pairs(
     for standings in by_profile.values():
         exhibit = standings_exhibit(standings)
         out.print(Text(exhibit.caption, "bold"))
-        table = plain_table(*exhibit.head)
+        table = plain_table(*exhibit.titles)
         for cells in exhibit.rows:
             row(table, *(fmt.estimate(cell) if isinstance(cell, Estimate) else str(cell or "–") for cell in cells))
         out.print(table)
@@ -107,3 +113,50 @@ def _differences(paired: Sequence[RunStanding]) -> Table:
 def _points(difference: ShareDifference) -> str:
     bounds = fmt.bounds(difference.low, difference.high)
     return f"{fmt.points(difference.difference)} {bounds} p {fmt.p_value(difference.p_value)}"
+
+
+def print_plans(plans: Sequence[PowerPlan], *, console: Console | None = None) -> None:
+    """Print problems, difference and power for each share of problems on which two runs differ."""
+    from rich.text import Text
+
+    out = open_console(console)
+    table = plain_table("runs differ on", "difference", "problems", "power")
+    for plan in plans:
+        points = "none" if plan.points is None else f"{plan.points:.3g} points"
+        tasks = "–" if plan.tasks is None else fmt.count(plan.tasks)
+        row(table, f"{plan.discordant:g} % of problems", points, tasks, f"{100 * plan.power:.1f} %")
+    out.print(table)
+    out.print(
+        Text(
+            f"McNemar's exact test, one sample per problem, two-sided, significance level {plans[0].alpha:g};"
+            " sample"
+            " size by Connor 1987 with continuity correction. `truegrade compare RUN RUN --power POINTS` estimates"
+            " from two runs how often they differ."
+        )
+    )
+
+
+def export_standings(found: Sequence[RunStanding], file_format: str, out: Path | None = None) -> list[Path]:
+    """Write the table of models and benchmarks as a file, and return its path in a list.
+
+    Args:
+        found: the runs, in order.
+        file_format: one of `TEXTS`, or ``json``.
+        out: the folder; None for ``comparison``.
+
+    Raises:
+        UnknownName: no such format.
+        UserError: ``out`` cannot be made.
+    """
+    known = (*TEXTS, "json")
+    if file_format not in known:
+        raise UnknownName("format of a table", file_format, known)
+    if file_format == "json":
+        name, content = "models.json", encode(found, enc_hook=str, indent=2) + b"\n"
+    else:
+        ending, write = TEXTS[file_format]
+        name, content = f"models{ending}", write(standings_exhibit(found)).encode()
+    folder = out or Path("comparison")
+    make_folder(folder)
+    write_atomically(folder / name, content)
+    return [folder / name]

@@ -14,7 +14,6 @@ from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode, read_json
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.exhibits import TEXTS
 from truegrade.report.export import FOLDER, make_folder
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import page, section, table
@@ -29,6 +28,7 @@ from truegrade.report.suite_exhibits import (
     standings_caption,
     suite_exhibits,
 )
+from truegrade.report.text_files import TEXTS
 from truegrade.store.manifest import write_atomically
 
 _EXPLAINED = (

@@ -1,4 +1,4 @@
-"""Results on the terminal: a summary, a comparison. Colour only where a terminal shows it (rich decides)."""
+"""Results on the terminal: a summary. Colour only where a terminal shows it (rich decides)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from truegrade.report.listings import (
     print_profiles,
     print_sources,
 )
-from truegrade.report.reasoning_text import differences_table, reasoning_parts
-from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.report.reasoning_text import reasoning_parts
+from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 from truegrade.statistics.windows import described
 
 if TYPE_CHECKING:
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from truegrade.pipeline.summary import ProfileSummary, Summary
-    from truegrade.statistics import PairedComparison
 
 __all__ = [
     "print_benchmarks",
-    "print_comparison",
     "print_findings",
     "print_models",
     "print_profile",
@@ -148,52 +146,6 @@ def _usage(summary: Summary) -> list[tuple[str, str]]:
         failures = f"{fmt.count(used.failed_attempts)} failed, {fmt.count(used.empty_attempts)} empty"
         facts.append(("requests", f"{fmt.count(used.attempts)}: {failures}"))
     return facts
-
-
-def print_comparison(
-    comparison: PairedComparison,
-    *,
-    console: Console | None = None,
-    first: str = "first",
-    second: str = "second",
-    more: Sequence[tuple[str, str]] = (),
-    same_replies: bool = False,
-) -> None:
-    """Print the difference of two runs with its interval, tests, wins and losses.
-
-    Args:
-        comparison: paired by problem.
-        console: where to print; None for standard output.
-        first: name of the run compared with.
-        second: name of the run in question.
-        more: further facts.
-        same_replies: both are profiles over one run's replies, of which none is better.
-    """
-    from rich.text import Text
-
-    c, (gained, lost) = comparison, wording.outcomes(same_replies=same_replies)
-    out = open_console(console)
-    interval = f", {100 * c.confidence:g} % CI {fmt.bounds(c.low, c.high)}"
-    out.print(Text.assemble((f"{second} − {first}: {fmt.points(c.difference)} points", "bold"), interval))
-    out.print(Text(wording.conclusion(comparison, first, second, same_replies=same_replies)))
-    facts = [
-        (first, fmt.percent(c.rate_a)),
-        (second, fmt.percent(c.rate_b)),
-        ("problems", f"{c.tasks} in {fmt.plural(c.clusters, 'cluster')}, paired"),
-        (gained, f"{len(c.wins)}{listed(c.wins)}"),
-        (lost, f"{len(c.losses)}{listed(c.losses)}"),
-        ("same", str(len(c.ties))),
-        ("interval", c.method),
-        ("p, sign-flip test", fmt.p_value(c.permutation_p, digits=3)),
-    ]
-    if c.mcnemar_p is not None:
-        facts.append(("p, McNemar test", f"{c.mcnemar_p:.3g}"))
-    for name, only in ((first, c.only_a), (second, c.only_b)):
-        if only:
-            facts.append((f"only in {name}", f"{len(only)}{listed(only)}; left out"))
-    out.print(fact_grid([*facts, *more]))
-    if c.parts:
-        out.print(differences_table(c.parts, first, second))
 
 
 def listed(tasks: Sequence[str]) -> str:
