@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import jsonschema
@@ -25,10 +26,10 @@ from truegrade.report import format as fmt
 from truegrade.report.comparison_document import reasoning_metrics, render_comparison
 from truegrade.report.comparison_replies import collect_replies
 from truegrade.report.html import write_report
-from truegrade.report.reasoning_html import AGGREGATIONS, CHOICE, PREDICTION
+from truegrade.report.reasoning_document import AGGREGATIONS, CHOICE, PREDICTION
+from truegrade.report.run_document import print_summary
 from truegrade.report.standings_text import print_standings
 from truegrade.report.terminal import print_parts
-from truegrade.report.text import print_summary
 
 
 def printed(show, *args, width: int = 160) -> str:
@@ -68,15 +69,14 @@ def test_the_numbers_are_those_of_the_made_up_model(reasoning) -> None:
 def test_the_terminal_prints_prediction_and_choice(run, reasoning) -> None:
     words = printed(print_summary, read_summary(run))
     prediction, choice = reasoning.prediction, reasoning.choice
-    by_name = {e.metric: f"{e.metric} {fmt.estimate(e)}" for e in prediction.tables[0].estimates}
-    assert f"correct {by_name['OC']} {by_name['MC']} {by_name['PC']}" in words
-    assert f"reverted {by_name['OR']} {by_name['MR']} –" in words
+    for e in (*prediction.tables[0].estimates, *prediction.stability):
+        assert f"{e.metric} {PREDICTION[e.metric]} {fmt.estimate(e)} {e.samples}" in words
     for difference in (*prediction.differences, choice.position):
         assert f"{difference.metric}: {fmt.difference(difference)}" in words
     for estimate in (*choice.tables[0].estimates, *choice.order):
         assert f"{CHOICE[estimate.metric]} {fmt.estimate(estimate)} {fmt.count(estimate.samples)}" in words
-    assert "truncated 0 6 0" in words
-    assert "samples 32 32 32" in words
+    assert "OC 16 32" in words and "PC 16 32" in words
+    assert re.search(r"MC 16 32 \d+ \d+ 6 ", words), "cases, samples, clusters, without answer, truncated"
     assert f"without a valid choice {2 * CASES}" in words
     assert "! on 2 of 16 mutant cases both programs return the same value" in words
 
@@ -86,12 +86,17 @@ def test_a_kind_without_enough_samples_for_pass_at_k_shows_a_dash(run) -> None:
     prediction = summary.profiles[0].reasoning.prediction
     fewer = msgspec.structs.replace(
         prediction,
-        pass_at={"original": [msgspec.structs.replace(prediction.tables[0].estimates[0], metric="pass@2")]},
+        pass_at={
+            "original": [msgspec.structs.replace(prediction.tables[0].estimates[0], metric="pass@2")],
+            "mutant": [msgspec.structs.replace(prediction.tables[0].estimates[1], metric="pass@1")],
+        },
     )
     reasoning = msgspec.structs.replace(summary.profiles[0].reasoning, prediction=fewer)
     profile = msgspec.structs.replace(summary.profiles[0], reasoning=reasoning)
     words = printed(print_summary, msgspec.structs.replace(summary, profiles=[profile]))
-    assert f"correct, pass@2 {fmt.estimate(prediction.tables[0].estimates[0])} – –" in words
+    one, other, *_ = prediction.tables[0].estimates
+    assert "pass@2 pass@1" in words
+    assert f"original {fmt.estimate(one)} – mutant – {fmt.estimate(other)}" in words
 
 
 @pytest.mark.parametrize("width", [40, 80])

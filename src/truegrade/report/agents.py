@@ -13,8 +13,6 @@ from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis, share_axis
 from truegrade.report.charts.svg_steps import Steps, step_lines
 from truegrade.report.document import Cell, On, Prose, Section, Table, only
-from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import facts, section, table
 from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 from truegrade.statistics.budgets import KNOWN_SHARE, BudgetCurve, BudgetPoint, BudgetStretch
 
@@ -22,94 +20,55 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from truegrade.agents import AgentInfo
-    from truegrade.agents.account import AgentSummary, RoleUse
+    from truegrade.agents.account import AgentSummary
 
 
-def agent_facts(summary: Summary) -> list[tuple[str, str]]:
-    """Name and value of what a terminal shows of an agent; nothing where there was none."""
-    agent = summary.agent
-    if agent is None:
-        return []
-    return [
-        ("agent", f"{agent.agent}/{agent.variant}"),
-        ("label", agent.label),
-        ("accepted" if agent.tests_itself or agent.official_tests else "asked", _accepted(agent)),
-        *((name, _use(use, several=_several(agent))) for name, use in agent.by_agent.items()),
-    ]
-
-
-def _several(agent: AgentSummary) -> bool:
-    """Whether the roles asked more than one model."""
-    return len({use.model for use in agent.by_agent.values() if use.model}) > 1
-
-
-def _accepted(agent: AgentSummary) -> str:
-    if agent.official_tests:
-        rates = (f"pass_rate_{tries} {fmt.percent(rate)}" for tries, rate in agent.pass_rates.items())
-        told = f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by the data set's tests"
-        return ", ".join((told, *rates))
-    if not agent.tests_itself:
-        return f"{fmt.plural(agent.settled, 'sample')}; replies that were stored before are kept unchanged"
-    by_rounds = ", ".join(f"{count} after {number}" for number, count in agent.rounds.items())
-    return (
-        f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by self-made tests;"
-        f" rounds: {by_rounds or 'none'}; {fmt.plural(agent.tests, 'assert')}, {fmt.plural(agent.trials, 'trial')}"
-    )
-
-
-def _use(use: RoleUse, *, several: bool) -> str:
-    parts = [
-        *([use.model] if several else []),
-        fmt.plural(use.calls, "call"),
-        f"{fmt.count(use.input_tokens)} input tokens, {fmt.count(use.output_tokens)} output tokens",
-        fmt.seconds(use.latency_s),
-    ]
-    if use.cost_usd is not None:
-        parts.append(fmt.usd(use.cost_usd))
-    if use.failed_attempts or use.empty_attempts:
-        parts.append(f"{fmt.count(use.failed_attempts)} requests failed, {fmt.count(use.empty_attempts)} empty")
-    return "; ".join(parts)
-
-
-def agent(summary: Summary) -> Markup:
-    """The section of the page; empty where the model was asked directly."""
+def agent_section(summary: Summary) -> Section | None:
+    """The label of an agent's results, what came of its tests, and its usage; nothing where a model was asked."""
     about = summary.agent
     if about is None:
-        return Markup()
-    counts = ("calls", "requests", "failed", "empty", "input tokens", "output tokens", "seconds", "cost")
-    head = ["agent", "model", *counts]
-    rows: list[list[Child]] = [
+        return None
+    label = Prose(lead=f"{about.agent}/{about.variant}: ", text=f"{about.label}.", tone="prose")
+    return Section("agent", "Agent", [label, doc.Facts(_facts(about)), agent_usage(about)])
+
+
+def agent_usage(about: AgentSummary) -> Table:
+    """What each role asked, and what it took."""
+    counts = ("calls", "requests", "failed", "empty", "input tokens", "output tokens")
+    rows: list[list[Cell]] = [
         [
-            name,
-            use.model or "–",
-            *map(fmt.count, (use.calls, use.attempts, use.failed_attempts, use.empty_attempts)),
-            *map(fmt.count, (use.input_tokens, use.output_tokens)),
-            fmt.seconds(use.latency_s),
-            "–" if use.cost_usd is None else fmt.usd(use.cost_usd),
+            name, use.model or None, use.calls, use.attempts, use.failed_attempts, use.empty_attempts,
+            use.input_tokens, use.output_tokens, doc.Worded(use.latency_s, fmt.seconds(use.latency_s)),
+            None if use.cost_usd is None else doc.dollars(use.cost_usd),
         ]
         for name, use in about.by_agent.items()
-    ]
-    return section(
-        "agent",
-        "Agent",
-        el("p", f"{about.agent}/{about.variant}: {about.label}.", class_="prose"),
-        facts(*_page_facts(about)),
-        table("Usage of each agent over all samples", head, rows),
+    ]  # fmt: skip
+    return Table(
+        slug="agent",
+        caption="Usage of each agent over all samples",
+        head=("agent", "model", *counts, "seconds", "cost"),
+        rows=rows,
+        spare=("model", "requests", "failed", "empty"),
     )
 
 
-def _page_facts(about: AgentSummary) -> list[tuple[str, str]]:
+def _facts(about: AgentSummary) -> list[tuple[str, Cell]]:
+    """What came of the agent's tests, or of the data set's."""
+    programs = ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU")
+    of = f"{fmt.count(about.accepted)} of {fmt.plural(about.settled, 'sample')}"
     if about.official_tests:
         named = "by the data set's tests, their output shown between the tries"
-        rates = [(f"pass_rate_{tries}, {named}", fmt.percent(rate)) for tries, rate in about.pass_rates.items()]
-        return [*rates, ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU")]
+        rates = [(f"pass_rate_{tries}, {named}", doc.percent(rate)) for tries, rate in about.pass_rates.items()]
+        return [("accepted by the data set's tests", of), *rates, programs]
     if not about.tests_itself:
-        return [("samples asked; replies that were stored before are kept unchanged", fmt.count(about.settled))]
+        return [("samples asked; replies that were stored before are kept unchanged", about.settled)]
+    rounds = ", ".join(f"{count} after {number}" for number, count in about.rounds.items())
     return [
-        ("accepted by its own tests", f"{fmt.count(about.accepted)} of {fmt.count(about.settled)}"),
-        ("samples without a test", fmt.count(about.without_tests)),
-        ("assertions parsed", fmt.count(about.tests)),
-        ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU"),
+        ("accepted by its own tests", of),
+        ("rounds", rounds or "none"),
+        ("samples without a test", about.without_tests),
+        ("assertions parsed", about.tests),
+        programs,
     ]
 
 
@@ -220,18 +179,17 @@ def budget_table(curves: Sequence[tuple[str, BudgetCurve]]) -> Table:
     """The points of the curves, and what bounds the rate beyond them."""
     rows: list[list[Cell]] = []
     for name, curve in curves:
-        rows += [[name, *_cells(point, "up to")] for point in curve.points]
-        rows += [] if curve.beyond is None else [[name, *_cells(curve.beyond, "beyond")]]
+        known_points = [
+            (point, doc.Worded(point.tokens, f"up to {fmt.count(point.tokens)}")) for point in curve.points
+        ]
+        if curve.beyond is not None:
+            known_points.append((curve.beyond, doc.Worded(None, f"beyond {fmt.count(curve.beyond.tokens)}")))
+        for point, tokens in known_points:
+            ends = (point.low, point.high, point.interval_low, point.interval_high)
+            rows.append([name, tokens, *(None if end is None else doc.percent(end) for end in ends)])
     interval = f"{100 * curves[0][1].confidence:g} % interval of the ends"
-    head = ("", "output tokens", "correct", interval)
+    head = ("", "output tokens", "correct, at least", "at most", f"{interval}, low", "high")
     return Table(slug="token-budget", caption=_CURVE, head=head, rows=rows, look="numeric")
-
-
-def _cells(point: BudgetPoint, side: str) -> list[Cell]:
-    rate = fmt.percent(point.low)
-    if point.high > point.low:
-        rate = f"{rate} to {fmt.percent(point.high)}"
-    return [f"{side} {fmt.count(point.tokens)}", rate, fmt.bounds(point.interval_low, point.interval_high)]
 
 
 def compared_budgets(comparison: Comparison) -> Section | None:

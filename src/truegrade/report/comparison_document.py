@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truegrade.analysis.comparison import Comparison, RunPairing
-from truegrade.errors import UnknownName, first_few
+from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import TaskLine
 from truegrade.report import comparison_wording as words
@@ -31,7 +31,7 @@ from truegrade.report.export import make_folder
 from truegrade.report.figures import differences_chart
 from truegrade.report.page_parts import render_page
 from truegrade.report.show import show
-from truegrade.report.wording import conclusion
+from truegrade.report.wording import conclusion, first_tasks
 from truegrade.statistics import PairedComparison
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store.manifest import write_atomically
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 FORMATS = ("html", "latex", "markdown", "csv", "json")
 NAME = "comparison"
 """Of the page and of the folder, where no other is asked for."""
-SHOWN_TASKS = 12
-"""Number of problem ids that a terminal lists before it gives the count of the rest."""
 OPEN_STRIPS = 3
 """Pairs whose strip a page shows at once; the others are folded."""
 STYLES = ("browser.css", "compare.css")
@@ -167,7 +165,7 @@ def reasoning_metrics(parts: Sequence[ShareDifference], first: str, second: str)
     return Table(
         slug="reasoning",
         caption=f"Execution reasoning: {second} − {first}, paired, in percentage points, p not corrected",
-        head=("metric", first, second, "points", "p", "pairs", "clusters"),
+        head=("metric", "first", "second", "points", "p", "pairs", "clusters"),
         rows=[
             [
                 part.metric,
@@ -422,7 +420,7 @@ def differing_names(c: PairedComparison, first: str, second: str) -> doc.Facts:
         f"only in {first}, left out": c.only_a,
         f"only in {second}, left out": c.only_b,
     }
-    return doc.Facts([(name, f"{len(of)}: {first_few(of, SHOWN_TASKS)}") for name, of in lists.items() if of])
+    return doc.Facts([(name, f"{len(of)}: {first_tasks(of)}") for name, of in lists.items() if of])
 
 
 # -------------------------------------------------------------------------------------------- terminal, files

@@ -68,6 +68,13 @@ class GroupName(msgspec.Struct, frozen=True):
     value: str
 
 
+class SampleName(msgspec.Struct, frozen=True):
+    """A sample of a problem."""
+
+    problem_id: str
+    sample: int
+
+
 class Badge(msgspec.Struct, frozen=True):
     """The reason of a verdict."""
 
@@ -98,7 +105,7 @@ class Several(msgspec.Struct, frozen=True):
 
 Cell = (
     str | int | float | Estimate | PointsInterval | Worded | LongText | Passes | PartOf | GroupName
-    | Badge | Linked | Noted | Several | None
+    | SampleName | Badge | Linked | Noted | Several | None
 )  # fmt: skip
 
 
@@ -163,6 +170,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         Passes: lambda found: f"{found.passes} / {found.samples}",
         PartOf: _share,
         GroupName: lambda found: f"{found.by} {found.value}",
+        SampleName: lambda found: f"{found.problem_id}#{found.sample}",
         Several: lambda found: ", ".join(map(read, found.cells)),
         float: fmt.quantity,
         int: fmt.count,
@@ -211,7 +219,7 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True):
     lead: str = ""
     """Its first words, which stand out."""
     tone: str = ""
-    """Class on a page: ``note``, ``prose``, ``asked``, ..."""
+    """Class on a page: ``note``, ``prose``, ``asked``, ...; a ``heading`` is one."""
     link: tuple[str, str] | None = None
     """Words behind it that lead somewhere on a page, and where."""
 
@@ -333,14 +341,6 @@ def tables(parts: Iterable[Part], medium: On = On.FILES) -> Iterator[Table]:
         found = part.table if isinstance(part, Figure) else part
         if isinstance(found, Table) and found.rows:
             yield found
-
-
-def by_name(slug: str, caption: str, rows: Mapping[str, Iterable[Estimate]], **more: object) -> Table:
-    """Estimates with a row for each name and a column for each metric."""
-    known = {name: {e.metric: e for e in estimates} for name, estimates in rows.items()}
-    metrics = dict.fromkeys(metric for of in known.values() for metric in of)
-    cells: list[list[Cell]] = [[name, *(of.get(metric) for metric in metrics)] for name, of in known.items()]
-    return msgspec.structs.replace(Table(slug=slug, caption=caption, head=("", *metrics), rows=cells), **more)
 
 
 def stacked(parts: Mapping[str, Table], caption: str, head: tuple[str, ...]) -> Table:

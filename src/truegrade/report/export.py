@@ -16,13 +16,13 @@ from truegrade.report import figures
 from truegrade.report.agents import budget_chart
 from truegrade.report.charts.svg import Chart, png, standalone
 from truegrade.report.chosen_samples import ReportMaterial, gather
-from truegrade.report.document import Cell, Table
-from truegrade.report.exhibits import exhibits
-from truegrade.report.html import write_report
-from truegrade.report.methods import bibtex, sentences
-from truegrade.report.reasoning_html import CHOICE, PREDICTION
+from truegrade.report.document import Table, tables
+from truegrade.report.html import report_document, write_report
+from truegrade.report.methods import bibtex
+from truegrade.report.reasoning_document import CHOICE, PREDICTION
 from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
-from truegrade.report.text_files import TEXTS, latex
+from truegrade.report.show import show
+from truegrade.report.text_files import TEXTS, split_cells
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
@@ -244,26 +244,20 @@ def _png(material: ReportMaterial) -> Files:
 
 
 def _texts(file_format: str) -> Callable[[ReportMaterial], Files]:
-    ending, write = TEXTS[file_format]
-
     def files(material: ReportMaterial) -> Files:
-        for exhibit in exhibits(material.summary, material.matrix):
-            yield f"{exhibit.slug}{ending}", write(exhibit).encode()
-        words = " ".join(sentences(material.manifest, material.summary))
-        if file_format == "latex":
-            yield "methods.tex", f"{latex(words)}\n".encode()
-        elif file_format == "markdown":
-            yield "methods.md", f"{words}\n".encode()
+        for name, text in show(report_document(material), file_format).items():
+            yield name, text.encode()
 
     return files
 
 
 def _json(material: ReportMaterial) -> Files:
+    document = report_document(material)
     content = {
         "benchmark": material.summary.benchmark,
         "model": material.summary.model,
-        "methods": " ".join(sentences(material.manifest, material.summary)),
-        "tables": {table.slug: _table(table) for table in exhibits(material.summary, material.matrix)},
+        "methods": document.methods,
+        "tables": {table.slug: _table(table) for table in tables(document.sections)},
         "distributions": material.distributions,
         "warnings": material.summary.warnings,
         "findings": material.findings,
@@ -272,8 +266,8 @@ def _json(material: ReportMaterial) -> Files:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    rows: list[list[Cell]] = table.rows
-    return {"caption": table.caption, "columns": table.head, "rows": rows}
+    columns, rows = split_cells(table)
+    return {"caption": table.caption + table.alone, "columns": columns, "rows": rows}
 
 
 def _bibtex(material: ReportMaterial) -> Files:

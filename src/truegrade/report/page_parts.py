@@ -123,7 +123,8 @@ def _part(part: doc.Part) -> Child:
         case doc.Facts(pairs):
             made = facts(*((name, _cell(value)) for name, value in pairs))
         case Prose():
-            made = el("p", _words(part), class_=part.tone or None)
+            heading = part.tone == "heading"
+            made = el("h3" if heading else "p", _words(part), class_=None if heading else part.tone or None)
         case doc.Bullets(items, tone):
             made = el("ul", (el("li", _words(item)) for item in items), class_=tone) if items else None
         case doc.Cautions():

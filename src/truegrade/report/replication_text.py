@@ -23,7 +23,10 @@ SHOWN_FITS = 4
 def print_replication(
     replication: Replication, *, console: Console | None = None, worded: Callable[[str], str] = str
 ) -> None:
-    """Print the result of comparing a claim with a run; ``worded`` as of `truegrade.report.text.print_summary`."""
+    """Print the result of comparing a claim with a run.
+
+    ``worded`` as of `truegrade.report.run_document.print_summary`.
+    """
     from rich.text import Text
 
     out = open_console(console)
@@ -65,7 +68,7 @@ def print_check(
 ) -> None:
     """Print the headline, then the replication and the audit behind it: `truegrade.analysis.claim_check.Check`.
 
-    ``worded`` as of `truegrade.report.text.print_summary`.
+    ``worded`` as of `truegrade.report.run_document.print_summary`.
     """
     from rich.text import Text
 

@@ -12,13 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from truegrade.records import Estimate
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from truegrade.report.document import Part, Prose, Table
+    from truegrade.report.document import Cell, Part, Prose, Table
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -160,22 +162,36 @@ def _print_table(found: Table, out: Console) -> None:
         return
     left_out: list[str] = []
     made = _table(found, left_out)
-    while len(left_out) < len(found.spare) and _width(made, out) > out.width:
-        left_out.append(found.spare[-1 - len(left_out)])
+    for title in reversed([title for title in found.spare if title in found.titles]):
+        if _width(made, out) <= out.width:
+            break
+        left_out.append(title)
         made = _table(found, left_out)
-    out.print(made)
+    out.print(made if _width(made, out) <= out.width else _table(found, left_out, broken=True))
     if left_out:
         out.print(Text(f"not shown for want of width: {', '.join(reversed(left_out))}", "dim"))
 
 
-def _table(found: Table, left_out: Sequence[str]) -> RichTable:
+def _table(found: Table, left_out: Sequence[str], *, broken: bool = False) -> RichTable:
+    """A table without some columns; ``broken`` puts intervals below their numbers."""
     from truegrade.report.document import read
 
     kept = [place for place, title in enumerate(found.titles) if title not in left_out]
     made = plain_table(*(found.titles[place] for place in kept))
     for number, cells in enumerate(found.rows):
-        row(made, *(read(cells[place]) for place in kept), bold=number in found.strong)
+        shown = (_broken(cells[place]) if broken else read(cells[place]) for place in kept)
+        row(made, *shown, bold=number in found.strong)
     return made
+
+
+def _broken(cell: Cell) -> str:
+    """A cell with its interval, and what it leaves out, on lines of their own."""
+    from truegrade.report.document import PointsInterval, bare, read
+
+    said = read(cell)
+    if isinstance(bare(cell), Estimate | PointsInterval):
+        said = said.replace(" [", "\n[", 1).replace(" (", "\n(", 1)
+    return said
 
 
 def _width(made: RichTable, out: Console) -> int:

@@ -6,9 +6,11 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 from truegrade.records import Estimate
 from truegrade.report.document import (
+    Badge,
     Cell,
     Document,
     GroupName,
@@ -16,6 +18,7 @@ from truegrade.report.document import (
     PartOf,
     Passes,
     PointsInterval,
+    SampleName,
     Table,
     Worded,
     bare,
@@ -44,23 +47,39 @@ def write_texts(document: Document, form: str) -> Iterator[tuple[str, str]]:
 
 
 def split_cells(table: Table) -> tuple[list[str], list[list[Cell]]]:
-    """Titles and rows without remarks and links; a group, and the passes of a problem, take two columns."""
+    """Titles and rows without remarks and links; a group, a sample, and passes of a problem take two columns."""
     titles: list[str] = []
     columns: list[Sequence[Cell]] = []
     for place, title in enumerate(table.titles):
-        column = [bare(row[place]) for row in table.rows]
-        if any(isinstance(cell, GroupName) for cell in column):
-            titles += ["by", title]
-            columns.append([cell.by if isinstance(cell, GroupName) else None for cell in column])
-            columns.append([cell.value if isinstance(cell, GroupName) else cell for cell in column])
-        elif any(isinstance(cell, Passes) for cell in column):
-            titles += [f"{title} passes", f"{title} samples"]
-            columns.append([cell.passes if isinstance(cell, Passes) else None for cell in column])
-            columns.append([cell.samples if isinstance(cell, Passes) else None for cell in column])
-        else:
+        column = [_plain(row[place]) for row in table.rows]
+        kind = next((type(cell) for cell in column if type(cell) in _SPLIT), None)
+        if kind is None:
             titles.append(title)
             columns.append(column)
+        else:
+            names, values = _SPLIT[kind]
+            titles += [name.format(title) for name in names]
+            parts = (values(cell) if isinstance(cell, kind) else (None, None) for cell in column)
+            columns += zip(*parts, strict=True)
     return titles, [list(row) for row in zip(*columns, strict=True)]
+
+
+_SPLIT: Mapping[type, tuple[tuple[str, str], Callable[[Any], tuple[Cell, Cell]]]] = MappingProxyType(
+    {
+        GroupName: (("by", "{}"), lambda group: (group.by, group.value)),
+        SampleName: (("problem", "{}"), lambda name: (name.problem_id, name.sample)),
+        Passes: (("{} passes", "{} samples"), lambda found: (found.passes, found.samples)),
+    }
+)
+"""Kind of cell -> titles of its columns, and what stands in them."""
+
+
+def _plain(cell: Cell) -> Cell:
+    """What a program reads of a cell."""
+    found = bare(cell)
+    if isinstance(found, PartOf):
+        return found.number
+    return found.reason if isinstance(found, Badge) else found
 
 
 def as_csv(table: Table) -> str:
@@ -99,8 +118,6 @@ def _numbers(cell: Cell) -> list[object]:
             found = [cell.value]
         case LongText():
             found = [cell.text]
-        case PartOf():
-            found = [cell.number]
         case None | float() | int():
             found = [cell]
         case _:
