@@ -28,7 +28,7 @@ from truegrade.report.comparison_replies import collect_replies
 from truegrade.report.html import write_report
 from truegrade.report.reasoning_document import AGGREGATIONS, CHOICE, PREDICTION
 from truegrade.report.run_document import print_summary
-from truegrade.report.standings_text import print_standings
+from truegrade.report.standings_document import print_standings
 from truegrade.report.terminal import print_parts
 
 

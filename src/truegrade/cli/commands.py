@@ -428,7 +428,7 @@ def _show_pairs(
     if as_json is not None:
         print_json(as_json)
     else:
-        from truegrade.report.standings_text import print_pairs
+        from truegrade.report.standings_document import print_pairs
 
         print_pairs(found, left_out, worded=with_flags)
         echo(f"{folder}: suite.html, suite.json")

@@ -57,9 +57,8 @@ def _facts(about: AgentSummary) -> list[tuple[str, Cell]]:
     programs = ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU")
     of = f"{fmt.count(about.accepted)} of {fmt.plural(about.settled, 'sample')}"
     if about.official_tests:
-        named = "by the data set's tests, their output shown between the tries"
-        rates = [(f"pass_rate_{tries}, {named}", doc.percent(rate)) for tries, rate in about.pass_rates.items()]
-        return [("accepted by the data set's tests", of), *rates, programs]
+        rates = [(f"pass_rate_{tries}", doc.percent(rate)) for tries, rate in about.pass_rates.items()]
+        return [("accepted by the data set's tests, whose output stands between the tries", of), *rates, programs]
     if not about.tests_itself:
         return [("samples asked; replies that were stored before are kept unchanged", about.settled)]
     rounds = ", ".join(f"{count} after {number}" for number, count in about.rounds.items())

@@ -27,7 +27,7 @@ from truegrade.report.comparison_replies import (
     strips_legend,
 )
 from truegrade.report.document import Cell, On, Part, Prose, Section, Table, only
-from truegrade.report.export import make_folder
+from truegrade.report.export import make_folder, write_files
 from truegrade.report.figures import differences_chart
 from truegrade.report.page_parts import render_page
 from truegrade.report.show import show
@@ -456,12 +456,7 @@ def export_comparison(comparison: Comparison, file_format: str, out: Path | None
         content = render_comparison(comparison, collect_replies(comparison))
         write_atomically(path, content.encode("utf-8", "replace"))
         return [path]
-    folder = out or Path(NAME)
-    made = dict(_files(comparison, file_format))
-    make_folder(folder)
-    for name, data in made.items():
-        write_atomically(folder / name, data)
-    return [folder / name for name in made]
+    return write_files(out or Path(NAME), dict(_files(comparison, file_format)))
 
 
 def _files(comparison: Comparison, file_format: str) -> Iterator[tuple[str, bytes]]:

@@ -192,10 +192,7 @@ def export_report(
     made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
     if table := SAMPLE_TABLES.get(file_format):
         made.append((f"samples.{file_format}", table(sample_rows(run, material))))
-    for name, content in made:
-        make_folder((folder / name).parent)
-        write_atomically(folder / name, content)
-    return [folder / name for name, _ in made]
+    return write_files(folder, dict(made))
 
 
 def charts(material: ReportMaterial) -> dict[str, Chart]:
@@ -285,6 +282,18 @@ _WRITERS: Mapping[str, Callable[[ReportMaterial], Files]] = MappingProxyType(
         **{file_format: _texts(file_format) for file_format in TEXTS},
     }
 )
+
+
+def write_files(folder: Path, made: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, which is made, and return their paths.
+
+    Raises:
+        UserError: the folder cannot be made.
+    """
+    for name, content in made.items():
+        make_folder((folder / name).parent)
+        write_atomically(folder / name, content)
+    return [folder / name for name in made]
 
 
 def make_folder(folder: Path) -> None:
