@@ -111,7 +111,7 @@ def agents(as_json: bool) -> None:
     if as_json:
         print_json([{**to_builtins(each.value.info), "origin": each.origin} for each in listed])
     else:
-        from truegrade.report.agents import print_agents
+        from truegrade.report.listings import print_agents
 
         print_agents([each.value.info for each in listed], [str(each.origin) for each in listed])
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import repeat
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from truegrade.analysis.comparison import Comparison, RunPairing
@@ -11,15 +10,11 @@ from truegrade.pipeline.summary import Summary
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis, share_axis
-from truegrade.report.charts.svg_steps import Steps, step_lines
+from truegrade.report.charts.svg_lines import Steps, step_lines
 from truegrade.report.document import Cell, On, Prose, Section, Table, only
-from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 from truegrade.statistics.budgets import KNOWN_SHARE, BudgetCurve, BudgetPoint, BudgetStretch
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from truegrade.agents import AgentInfo
     from truegrade.agents.account import AgentSummary
 
 
@@ -69,38 +64,6 @@ def _facts(about: AgentSummary) -> list[tuple[str, Cell]]:
         ("assertions parsed", about.tests),
         programs,
     ]
-
-
-def print_agents(
-    agents: Iterable[AgentInfo], origins: Iterable[str] = repeat("built-in"), *, console: Console | None = None
-) -> None:
-    """Print the agents, their arguments with the defaults of each variant, and their rules."""
-    from rich.text import Text
-
-    out = open_console(console)
-    for info, origin in zip(agents, origins, strict=False):
-        out.print(
-            fact_grid(
-                [
-                    ("agent", f"{info.name}@{info.version}"),
-                    ("summary", info.summary),
-                    ("covers", ", ".join(info.covers)),
-                    ("from", origin),
-                ]
-            )
-        )
-        arguments = plain_table("-A", *info.defaults, "meaning")
-        for name, meaning in info.args.items():
-            row(
-                arguments,
-                name,
-                *("–" if defaults[name] is None else str(defaults[name]) for defaults in info.defaults.values()),
-                meaning,
-            )
-        if info.args:
-            out.print(arguments)
-        for rule in info.rules:
-            out.print(Text.assemble(f"· {rule.text} ", (f"({rule.source})", "dim")))
 
 
 # --------------- Pass rate against token budget: the chart and the words, for a run's page and a comparison's.

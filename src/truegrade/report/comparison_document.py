@@ -15,7 +15,7 @@ from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.agents import compared_budgets
 from truegrade.report.charts.svg import Chart, standalone
-from truegrade.report.charts.svg_dots import difference_rows
+from truegrade.report.charts.svg_rows import difference_rows
 from truegrade.report.comparison_replies import (
     Replies,
     collect_replies,

@@ -193,6 +193,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """What the caption adds where the table stands alone, in a file."""
     strong: frozenset[int] = frozenset()
     """Places of rows that a terminal shows in bold."""
+    ruled: frozenset[int] = frozenset()
+    """Places of rows that a terminal draws a line above."""
     spare: tuple[str, ...] = ()
     """Columns that a terminal leaves out where it is too narrow, the last one first."""
     upright: bool = False

@@ -16,9 +16,17 @@ from truegrade.records import Estimate, SampleKey
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.charts.svg import Chart, Key, interval_plot, number_axis
-from truegrade.report.charts.svg_bars import HistogramLayer, Stack, heat_map, histogram, stacked
-from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
 from truegrade.report.charts.svg_lines import pass_curve
+from truegrade.report.charts.svg_rows import (
+    DotRow,
+    HistogramLayer,
+    Stack,
+    difference_rows,
+    dot_range,
+    heat_map,
+    histogram,
+    stacked,
+)
 from truegrade.report.glossary import explained
 from truegrade.report.markup import Markup, el
 from truegrade.report.page_parts import facts

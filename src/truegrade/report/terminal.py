@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from truegrade.records import Estimate
-
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
@@ -119,7 +117,7 @@ def _print(part: Part, out: Console) -> None:
         case doc.Facts(pairs):
             out.print(fact_grid((name, doc.read(value)) for name, value in pairs))
         case doc.Prose():
-            out.print(_words(part), style=STYLES.get(part.tone, ""), soft_wrap=part.tone in LINES)
+            out.print(_words(part), style=STYLES.get(part.tone, ""), soft_wrap=part.tone == "line")
         case doc.Bullets(items):
             for item in items:
                 out.print(Text.assemble("· ", _words(item)))
@@ -135,16 +133,18 @@ def _print(part: Part, out: Console) -> None:
             print_parts(*inner, console=out)
 
 
-STYLES = {"good": "green", "bad": "red", "warning": "yellow", "remark": "dim"}
-"""Tone of a paragraph -> how a terminal shows it."""
-LINES = ("line",)
-"""Tones of what a person copies: a line of any length stays one."""
+LEADS = {"good": "green", "bad": "red", "doubtful": "yellow", "dull": "dim"}
+"""Tone of a paragraph -> colour of its first words; others are bold alone."""
+STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
+"""Tone of a paragraph -> how a terminal shows all of it. What a person copies, a ``line``, stays in one."""
 
 
 def _words(said: str | Prose) -> Text:
     from rich.text import Text
 
-    return Text(said) if isinstance(said, str) else Text.assemble((said.lead, "bold"), said.text)
+    if isinstance(said, str):
+        return Text(said)
+    return Text.assemble((said.lead, f"bold {LEADS.get(said.tone, '')}"), said.text)
 
 
 def _print_table(found: Table, out: Console) -> None:
@@ -179,6 +179,8 @@ def _table(found: Table, left_out: Sequence[str], *, broken: bool = False) -> Ri
     kept = [place for place, title in enumerate(found.titles) if title not in left_out]
     made = plain_table(*(found.titles[place] for place in kept))
     for number, cells in enumerate(found.rows):
+        if number in found.ruled:
+            made.add_section()
         shown = (_broken(cells[place]) if broken else read(cells[place]) for place in kept)
         row(made, *shown, bold=number in found.strong)
     return made
@@ -186,6 +188,7 @@ def _table(found: Table, left_out: Sequence[str], *, broken: bool = False) -> Ri
 
 def _broken(cell: Cell) -> str:
     """A cell with its interval, and what it leaves out, on lines of their own."""
+    from truegrade.records import Estimate
     from truegrade.report.document import PointsInterval, bare, read
 
     said = read(cell)
