@@ -68,7 +68,7 @@ def test_errors_that_name_what_a_file_holds(tmp_path, options):
 
 
 TABLE = f"""
-from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.report.terminal import fact_grid, open_console, plain_table, row
 from truegrade.report.progress_lines import TerminalProgress
 from rich.text import Text
 table = plain_table("task", {OWNED!r})

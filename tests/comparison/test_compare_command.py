@@ -44,11 +44,12 @@ def said(*arguments, code=0):
 def test_two_runs_in_words():
     words = said("compare", "runs/before", "runs/after", "--power", 2)
     assert "toy/better − toy/parrot: +12.5 points, 95 % CI [" in words
-    assert f"better 10: {task(0)}, {task(1)}, {task(8)}" in words
-    assert f"worse 5: {task(7)}" in words
+    assert "better 10 worse 5 same 25" in words
+    assert f"toy/better higher 10: {task(0)}, {task(1)}, {task(8)}" in words
+    assert f"toy/parrot higher 5: {task(7)}" in words
     assert "p, McNemar test 0.302" in words
-    assert "bootstrap [" in words
-    assert re.search(r"needed [\d,]+ problems to detect 2 points", words)
+    assert "bootstrap +12.5 [" in words
+    assert "needed to detect 2 points" in words and re.search(r"problems needed [\d,]+", words)
 
 
 def test_more_runs_in_a_table_with_corrected_values():

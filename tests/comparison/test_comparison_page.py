@@ -11,8 +11,8 @@ from comparison_runs import build, single, task
 from support.listening import listening
 from support.packed_samples import unpack
 from truegrade.analysis.comparison import compare_runs
-from truegrade.report.comparison_export import export_comparison
-from truegrade.report.comparison_html import render_comparison
+from truegrade.report import format as fmt
+from truegrade.report.comparison_document import export_comparison, render_comparison
 from truegrade.report.comparison_replies import collect_replies
 
 HOSTILE = "</script><script>alert(1)</script><b>"
@@ -83,7 +83,8 @@ def test_it_loads_nothing_and_closes_everything(runs):
 def test_it_shows_difference_interval_wins_and_losses(runs, tmp_path):
     (pair,) = compare_runs(runs[:2]).pairs
     page = Page(rendered(runs[:2]))
-    assert f"toy/after{HOSTILE} − toy/before{HOSTILE}: +12.5 points. The interval includes 0" in page.text
+    said = f"toy/after{HOSTILE} − toy/before{HOSTILE}: +12.5 points, 95 % CI "
+    assert said + f"{fmt.bounds(pair.paired.low, pair.paired.high)}. The interval includes 0" in page.text
     assert (
         f"{len(pair.paired.wins)} better, {len(pair.paired.losses)} worse, {len(pair.paired.ties)} equal"
         in page.text
@@ -99,7 +100,7 @@ def test_a_forced_comparison_says_so_first(runs, tmp_path):
     other = build(tmp_path / "other", single("1" * 40), dataset="e" * 64)
     text = Page(rendered([runs[0], other], force=True)).text
     said = text.index("not comparable (--force given): data set:")
-    assert said < text.index("All pairs")
+    assert said < text.index("Paired differences in percentage points with")
 
 
 def test_it_carries_both_replies_to_every_task_that_differs(runs):
@@ -134,7 +135,7 @@ def test_runs_that_agree_have_no_replies_and_no_script_for_them(runs):
 def test_several_pairs_are_corrected_and_planned(runs):
     text = Page(rendered(runs, every_pair=True, points=2)).text
     assert "corrected for 3 comparisons (Holm 1979)" in text
-    assert "problems to detect 2 points" in text
+    assert "needed to detect 2 points" in text
     assert "all pairs of " + ", ".join(f"toy/{name}{HOSTILE}" for name in ("before", "after", "third")) in text
 
 

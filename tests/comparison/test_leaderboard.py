@@ -12,7 +12,7 @@ from support.listening import listening
 from truegrade.analysis.leaderboard import read_leaderboard
 from truegrade.cli import main
 from truegrade.errors import UserError
-from truegrade.report.leaderboard_html import write_leaderboard
+from truegrade.report.leaderboard_document import write_leaderboard
 from truegrade.store.packing import pack_run
 
 GOOD, MIDDLE, BAD = "1" * 36 + "0" * 4, "1" * 34 + "0" * 6, "1" * 8 + "0" * 32

@@ -22,7 +22,7 @@ from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.report.comparison_export import export_comparison
+from truegrade.report.comparison_document import export_comparison
 from truegrade.settings import COMMANDS, DEFAULT_MODEL, GRADING_ONLY, RunSettings, keywords_of, settings_of
 
 ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if"}

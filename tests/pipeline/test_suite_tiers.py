@@ -18,7 +18,7 @@ from truegrade.profiles import open_profile
 from truegrade.records import Problem, Reason
 from truegrade.report import wording
 from truegrade.report.export import export_report
-from truegrade.report.text import print_summary
+from truegrade.report.run_document import print_summary
 from truegrade.store import Run
 from truegrade.store.facts import VerdictFacts
 

@@ -22,10 +22,10 @@ from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding, pair_s
 from truegrade.evolution.reporting.page import write_report as write_evolution
 from truegrade.evolution.reporting.search_material import gather
 from truegrade.profiles import open_profile
-from truegrade.report.comparison_export import export_comparison
+from truegrade.report.comparison_document import export_comparison
 from truegrade.report.html import write_report
-from truegrade.report.leaderboard_html import write_leaderboard
-from truegrade.report.suite_html import write_suite
+from truegrade.report.leaderboard_document import write_leaderboard
+from truegrade.report.standings_document import write_suite
 
 pytestmark = pytest.mark.slow
 

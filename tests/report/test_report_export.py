@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from reasoning_runs import build_reasoning_run
@@ -24,12 +24,12 @@ from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Exhibit, as_csv, as_latex, as_markdown, latex
+from truegrade.report.document import Table
 from truegrade.report.export import FORMATS, export_report
-from truegrade.report.matrix_text import print_matrix
 from truegrade.report.methods import sentences
+from truegrade.report.run_document import print_matrix, print_summary
 from truegrade.report.sample_table import COLUMNS
-from truegrade.report.text import print_summary
+from truegrade.report.text_files import as_csv, as_latex, as_markdown, latex
 from truegrade.store import Run
 
 
@@ -169,9 +169,10 @@ def test_an_ungraded_run_has_no_files(tmp_path: Path) -> None:
 CELLS = st.one_of(st.none(), st.integers(0, 10**6), st.floats(0, 1e6), st.text(max_size=12))
 
 
+@example([(None, "\r0")])
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1))
 def test_any_cell_can_be_written(cells: list[tuple]) -> None:
-    table = Exhibit(slug="t", caption="c | d", head=("a", "b"), rows=[list(row) for row in cells])
+    table = Table(slug="t", caption="c | d", head=("a", "b"), rows=[list(row) for row in cells])
     assert len(list(csv.reader(io.StringIO(as_csv(table), newline="")))) == len(cells) + 1
     lines = as_markdown(table).splitlines()
     assert len(lines) == len(cells) + 4
@@ -181,15 +182,15 @@ def test_any_cell_can_be_written(cells: list[tuple]) -> None:
 
 def test_latex_of_sentences_and_of_many_columns_fits_the_page() -> None:
     sentence = "`truegrade grade RUN --timeout SECONDS` settles them – " * 3
-    said = as_latex(Exhibit(slug="w", caption="c", head=("code", "warning", "of"), rows=[["a", sentence, 3]]))
+    said = as_latex(Table(slug="w", caption="c", head=("code", "warning", "of"), rows=[["a", sentence, 3]]))
     assert r"\begin{tabular}{lp{0.6\linewidth}r}" in said and r"\resizebox" not in said
     assert r"\textasciigrave{}truegrade grade RUN -{}-timeout SECONDS\textasciigrave{}" in said
     assert r"them \textendash{} " in said
     heads = ("task", *(f"profile-{place}@1234567 passes" for place in range(11)))
     rows = [[f"T/{row}", *range(11)] for row in range(41)]
-    scaled = as_latex(Exhibit(slug="t", caption="c", head=heads, rows=rows[:3]))
+    scaled = as_latex(Table(slug="t", caption="c", head=heads, rows=rows[:3]))
     assert r"\resizebox{\linewidth}{!}{\begin{tabular}{lrrrrrrrrrrr}" in scaled and r"\end{tabular}}" in scaled
-    parts = as_latex(Exhibit(slug="t", caption="c", head=heads, rows=rows))
+    parts = as_latex(Table(slug="t", caption="c", head=heads, rows=rows))
     assert re.findall(r"\\begin{longtable}{(l+r+)}", parts) == ["lrrrr", "lrrrr", "lrrr"]
     assert parts.count(r"\label{tab:t}") == 1 and parts.count(r"\caption[]{c (continued)}") == 2
     assert parts.count("T/40 & ") == 3 and parts.count(r"\addtocounter{table}{-1}") == 2

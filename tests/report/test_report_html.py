@@ -19,7 +19,8 @@ from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.html import write_report
 from truegrade.report.methods import methods
-from truegrade.report.sections import tasks
+from truegrade.report.page_parts import draw
+from truegrade.report.run_document import tasks_section
 from truegrade.store import Run
 
 HOSTILE = '</script><script>alert(1)</script><img src="http://evil.example/x" onerror="alert(2)"><!-- $body'
@@ -99,7 +100,7 @@ def test_many_problems_share_cells_and_the_table_is_cut(two: Run) -> None:
     summary = read_summary(two)
     lines = [TaskLine(f"t{i}", 2, i % 3, f"t{i}") for i in range(2_500)]
     many = msgspec.structs.replace(summary, profiles=[msgspec.structs.replace(summary.profiles[0], tasks=lines)])
-    drawn = str(tasks(many))
+    drawn = str(draw([tasks_section(many)]))
     assert drawn.count("<i ") == 834 and 'title="t0 to t2: 3 of 6"' in drawn
     page = StrictPage(drawn)
     assert "One cell per 3 problems" in page.text and "first 1,000 problems" in page.text
@@ -146,7 +147,7 @@ def test_methods_name_what_only_some_runs_set(tmp_path: Path) -> None:
     assert config is not None
     sampling = msgspec.structs.replace(config.sampling, top_k=40, repetition_penalty=1.1)
     manifest = msgspec.structs.replace(run.manifest, generation=msgspec.structs.replace(config, sampling=sampling))
-    text = StrictPage(methods(manifest, read_summary(run))).text
+    text = StrictPage(draw([methods(manifest, read_summary(run))])).text
     assert "with temperature 0.2, top-k 40, repetition-penalty 1.1, token limit 512," in text
 
 
@@ -155,7 +156,7 @@ def test_methods_name_the_rules_of_a_known_profile(tmp_path: Path) -> None:
     profile = open_profile("human-eval")
     summary = read_summary(run)
     known = msgspec.structs.replace(summary.profiles[0], profile=profile.id)
-    text = StrictPage(methods(run.manifest, msgspec.structs.replace(summary, profiles=[known]))).text
+    text = StrictPage(draw([methods(run.manifest, msgspec.structs.replace(summary, profiles=[known]))])).text
     assert all(" ".join(rule.text.split()) in text for rule in profile.rules)
     assert all(" ".join(defect.split()) in text for defect in profile.defects)
 
@@ -165,7 +166,7 @@ def test_imported_runs_say_where_they_came_from(tmp_path: Path) -> None:
     manifest = msgspec.structs.replace(
         run.manifest, generation=None, imported_from="samples.jsonl", import_format="human-eval"
     )
-    text = StrictPage(methods(manifest, read_summary(run))).text
+    text = StrictPage(draw([methods(manifest, read_summary(run))])).text
     assert "imported from samples.jsonl (human-eval); how they were generated is not known" in text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import jsonschema
@@ -22,12 +23,13 @@ from truegrade.cli.schemas import json_schema
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
-from truegrade.report.comparison_html import render_comparison
+from truegrade.report.comparison_document import reasoning_metrics, render_comparison
 from truegrade.report.comparison_replies import collect_replies
 from truegrade.report.html import write_report
-from truegrade.report.reasoning_html import AGGREGATIONS, CHOICE, PREDICTION
-from truegrade.report.standings_text import print_standings
-from truegrade.report.text import print_comparison, print_summary
+from truegrade.report.reasoning_document import AGGREGATIONS, CHOICE, PREDICTION
+from truegrade.report.run_document import print_summary
+from truegrade.report.standings_document import print_standings
+from truegrade.report.terminal import print_parts
 
 
 def printed(show, *args, width: int = 160) -> str:
@@ -67,15 +69,14 @@ def test_the_numbers_are_those_of_the_made_up_model(reasoning) -> None:
 def test_the_terminal_prints_prediction_and_choice(run, reasoning) -> None:
     words = printed(print_summary, read_summary(run))
     prediction, choice = reasoning.prediction, reasoning.choice
-    by_name = {e.metric: f"{e.metric} {fmt.estimate(e)}" for e in prediction.tables[0].estimates}
-    assert f"correct {by_name['OC']} {by_name['MC']} {by_name['PC']}" in words
-    assert f"reverted {by_name['OR']} {by_name['MR']} –" in words
+    for e in (*prediction.tables[0].estimates, *prediction.stability):
+        assert f"{e.metric} {PREDICTION[e.metric]} {fmt.estimate(e)} {e.samples}" in words
     for difference in (*prediction.differences, choice.position):
         assert f"{difference.metric}: {fmt.difference(difference)}" in words
     for estimate in (*choice.tables[0].estimates, *choice.order):
         assert f"{CHOICE[estimate.metric]} {fmt.estimate(estimate)} {fmt.count(estimate.samples)}" in words
-    assert "truncated 0 6 0" in words
-    assert "samples 32 32 32" in words
+    assert "OC 16 32" in words and "PC 16 32" in words
+    assert re.search(r"MC 16 32 \d+ \d+ 6 ", words), "cases, samples, clusters, without answer, truncated"
     assert f"without a valid choice {2 * CASES}" in words
     assert "! on 2 of 16 mutant cases both programs return the same value" in words
 
@@ -85,12 +86,17 @@ def test_a_kind_without_enough_samples_for_pass_at_k_shows_a_dash(run) -> None:
     prediction = summary.profiles[0].reasoning.prediction
     fewer = msgspec.structs.replace(
         prediction,
-        pass_at={"original": [msgspec.structs.replace(prediction.tables[0].estimates[0], metric="pass@2")]},
+        pass_at={
+            "original": [msgspec.structs.replace(prediction.tables[0].estimates[0], metric="pass@2")],
+            "mutant": [msgspec.structs.replace(prediction.tables[0].estimates[1], metric="pass@1")],
+        },
     )
     reasoning = msgspec.structs.replace(summary.profiles[0].reasoning, prediction=fewer)
     profile = msgspec.structs.replace(summary.profiles[0], reasoning=reasoning)
     words = printed(print_summary, msgspec.structs.replace(summary, profiles=[profile]))
-    assert f"correct, pass@2 {fmt.estimate(prediction.tables[0].estimates[0])} – –" in words
+    one, other, *_ = prediction.tables[0].estimates
+    assert "pass@2 pass@1" in words
+    assert f"original {fmt.estimate(one)} – mutant – {fmt.estimate(other)}" in words
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -142,10 +148,11 @@ def test_comparison_prints_every_metric_paired(run, tmp_path: Path) -> None:
     assert parts["MC - OC"].difference == pytest.approx(3 / 8)
     assert parts["OC"].difference == parts["choice preference"].difference == 0
     assert parts["MC"].pairs == ITEMS * CASES
-    words = printed(print_comparison, comparison)
+    words = printed(print_parts, reasoning_metrics(comparison.parts, "first", "second"))
     for part in parts.values():
-        assert fmt.difference(part) in words
-    assert f"MC - OC {fmt.points(-3 / 8)} {fmt.points(0)} +37.5 points" in words
+        interval = f"{fmt.points(part.difference)} {fmt.bounds(part.low, part.high)}"
+        assert f"{interval} {fmt.p_value(part.p_value, digits=3)} {part.pairs}" in words
+    assert f"MC - OC {fmt.points(-3 / 8)} {fmt.points(0)} +37.5 [" in words
 
 
 def test_the_page_of_a_comparison_holds_every_metric(run, tmp_path: Path) -> None:
@@ -154,7 +161,8 @@ def test_the_page_of_a_comparison_holds_every_metric(run, tmp_path: Path) -> Non
     assert "reasoning" in page.ids
     (pair,) = comparison.pairs
     for part in pair.paired.parts:
-        assert f"{part.metric} {100 * part.first:.1f} {100 * part.second:.1f}" in page.text
+        shown = fmt.points if part.metric == "MC - OC" else fmt.percent
+        assert f"{part.metric} {shown(part.first)} {shown(part.second)}" in page.text
     assert {part.metric for part in pair.paired.parts} >= {"MC - OC", "MR", "choice preference"}
 
 

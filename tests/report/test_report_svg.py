@@ -24,9 +24,19 @@ from truegrade.report.charts.svg import (
     share_axis,
     standalone,
 )
-from truegrade.report.charts.svg_bars import Bar, HistogramLayer, Stack, bars, heat_map, histogram, stacked
-from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
 from truegrade.report.charts.svg_lines import Line, Point, lines, pass_curve
+from truegrade.report.charts.svg_rows import (
+    Bar,
+    DotRow,
+    HistogramLayer,
+    Stack,
+    bars,
+    difference_rows,
+    dot_range,
+    heat_map,
+    histogram,
+    stacked,
+)
 
 
 def an_estimate(metric: str, value: float, low: float | None, high: float | None) -> Estimate:

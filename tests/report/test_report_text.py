@@ -16,8 +16,11 @@ from truegrade.models import list_models
 from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import open_profile
 from truegrade.report import format as fmt
-from truegrade.report import text, wording
-from truegrade.statistics import TaskTally, compare_paired
+from truegrade.report import listings, wording
+from truegrade.report.comparison_document import differing_names, rates, said
+from truegrade.report.run_document import print_summary
+from truegrade.report.terminal import print_parts
+from truegrade.statistics import PairedComparison, TaskTally, compare_paired
 
 
 def printed(show, *args, width: int = 100, terminal: bool = False, **options) -> str:
@@ -40,15 +43,19 @@ def run(tmp_path: Path):
 
 def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
     summary = read_summary(run)
-    shown = printed(text.print_summary, summary, width=140)
+    shown = printed(print_summary, summary, width=140)
     lines = [flat(line) for line in shown.splitlines()]
     assert flat(shown).startswith(flat(wording.measured(summary)))
-    assert "problems house@1 lenient@1" in lines
+    assert "metric problems house@1 lenient@1" in lines
     house, lenient = summary.profiles
     for one, other in zip(house.estimates, lenient.estimates, strict=True):
         assert f"{one.metric} {one.tasks} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
     for reason, number in house.reasons.items():
-        assert f"{reason} {number} {lenient.reasons.get(reason, 0)}" in lines
+        shares = (
+            f"{count} · {fmt.percent(count / sum(profile.reasons.values()))}"
+            for profile, count in ((house, number), (lenient, lenient.reasons.get(reason, 0)))
+        )
+        assert f"{reason} {' '.join(shares)}" in lines
     assert "problems 12 × 5 samples; 58 of 60 samples have a reply" in lines
     assert "missing 2" in lines
     assert f"disagreeing {summary.disagreeing} samples" in lines
@@ -59,77 +66,83 @@ def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
 
 
 def test_warnings_shared_by_profiles_are_printed_once(run) -> None:
-    words = flat(printed(text.print_summary, read_summary(run), width=300))
+    words = flat(printed(print_summary, read_summary(run), width=300))
     for warning in {warning for profile in read_summary(run).profiles for warning in profile.warnings}:
         assert words.count(f"! {warning}") == 1
 
 
 def test_no_colour_without_a_terminal(run) -> None:
-    assert "\x1b" not in printed(text.print_summary, read_summary(run))
-    assert "\x1b[" in printed(text.print_summary, read_summary(run), terminal=True)
+    assert "\x1b" not in printed(print_summary, read_summary(run))
+    assert "\x1b[" in printed(print_summary, read_summary(run), terminal=True)
 
 
 @pytest.mark.parametrize("width", [30, 60, 200])
 def test_no_line_is_wider_than_the_terminal(run, width: int) -> None:
-    lines = printed(text.print_summary, read_summary(run), width=width).splitlines()
+    lines = printed(print_summary, read_summary(run), width=width).splitlines()
     assert max(map(len, lines)) <= width
 
 
 def test_square_brackets_are_text(tmp_path: Path) -> None:
     run = build_run(tmp_path / "run", model="toy/[red]parrot[/red]")
-    assert "toy/[red]parrot[/red]" in printed(text.print_summary, read_summary(run))
+    assert "toy/[red]parrot[/red]" in printed(print_summary, read_summary(run))
 
 
 def tallies(passing: set[int], tasks: int = 40) -> list[TaskTally]:
     return [TaskTally(task_id=f"t{n}", cluster=f"t{n}", n=1, c=int(n in passing)) for n in range(tasks)]
 
 
+def compared(c: PairedComparison, first: str = "first", second: str = "second") -> str:
+    """What is said of one pair."""
+    parts = said(c, first, second), rates({"pair": c}), differing_names(c, first, second)
+    return flat(printed(print_parts, *parts))
+
+
 def test_comparison_says_what_the_interval_says() -> None:
     better = compare_paired(tallies(set(range(5))), tallies(set(range(30))))
-    words = flat(printed(text.print_comparison, better, first="old", second="new"))
+    words = compared(better, "old", "new")
     assert "new − old: +62.5 points, 95 % CI [" in words
     assert "The interval excludes 0: new is significantly better on these problems." in words
-    assert "better 25: t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, and 13 more" in words
+    assert "new higher 25: t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, and 13 more" in words
     assert "p, McNemar" in words
     worse = compare_paired(tallies(set(range(30))), tallies(set(range(5))))
-    assert "first is significantly better" in printed(text.print_comparison, worse)
+    assert "first is significantly better" in compared(worse)
 
 
 def test_comparison_admits_chance_and_names_what_is_left_out() -> None:
     alike = compare_paired(tallies({0, 1}), tallies({1, 2}, tasks=41))
-    words = flat(printed(text.print_comparison, alike))
+    words = compared(alike)
     assert "+0.0 points" in words
     assert "the difference is not statistically significant" in words
-    assert "only in second 1: t40; left out" in words
+    assert "only in second, left out 1: t40" in words
 
 
 def test_profile_prints_every_rule_and_defect() -> None:
     profile = open_profile("human-eval")
-    words = flat(printed(text.print_profile, profile, width=400))
+    words = flat(printed(listings.print_profile, profile, width=400))
     for rule in profile.rules:
         assert f"{rule.step} {flat(rule.text)} {rule.source}" in words
     assert all(flat(defect) in words for defect in profile.defects)
     assert "3.0 s of CPU, 4.0 s wall-clock time, 4,096 MiB of memory" in words
-    assert profile.id in printed(text.print_profiles, [profile])
+    assert profile.id in printed(listings.print_profiles, [profile])
 
 
 def test_a_short_listing_counts_what_it_leaves_out() -> None:
     profiles = [open_profile("strict"), open_profile("blog")]
-    words = printed(text.print_profiles, profiles, everything=False)
+    words = printed(listings.print_profiles, profiles, everything=False)
     assert "strict@5" in words and "blog" not in words and "--all: 1 more profiles" in words
-    words = printed(text.print_models, list_models(), everything=False)
+    words = printed(listings.print_models, list_models(), everything=False)
     assert "openai/MODEL" in words and "codellama-7b" not in words
-    words = printed(text.print_benchmarks, list_benchmarks(), everything=False)
+    words = printed(listings.print_benchmarks, list_benchmarks(), everything=False)
     assert "humaneval" in words and "quixbugs" not in words and "-T split" not in words
 
 
 def test_listings_name_everything() -> None:
     specs, models, sources = list_benchmarks(), list_models(), list_sources()
-    benchmarks = printed(text.print_benchmarks, specs, width=200)
+    benchmarks = printed(listings.print_benchmarks, specs, width=200)
     assert all(spec.name in benchmarks for spec in specs)
-    known = printed(text.print_models, models, width=60)
+    known = printed(listings.print_models, models, width=60)
     assert all(model.name in known and model.needs in known for model in models)
-    data = printed(text.print_sources, sources)
+    data = printed(listings.print_sources, sources)
     assert all(listed.source.name in data and listed.source.sha256[:12] in data for listed in sources)
     finding = Diagnosis(name="keys", state="missing", detail="none set")
-    assert "keys missing none set" in flat(printed(text.print_findings, [finding]))
+    assert "keys missing none set" in flat(printed(listings.print_findings, [finding]))

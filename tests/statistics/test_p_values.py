@@ -3,7 +3,8 @@
 import pytest
 
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Exhibit, PValue, as_csv, as_latex, as_markdown
+from truegrade.report.document import Table, Worded
+from truegrade.report.text_files import as_csv, as_latex, as_markdown
 from truegrade.statistics import exchangeability
 from truegrade.statistics.claims import FLIPS, told
 from truegrade.statistics.paired import EXACT_UP_TO, sign_flip_p
@@ -32,7 +33,7 @@ def test_shuffles_of_samples_have_a_floor_of_their_own():
 
 def test_a_table_shows_the_bound_and_a_spreadsheet_the_number():
     p = 1 / (FLIPS + 1)
-    exhibit = Exhibit(slug="s", caption="c", head=("x", "p"), rows=[["a", PValue(p, fmt.p_value(p))]])
+    exhibit = Table(slug="s", caption="c", head=("x", "p"), rows=[["a", Worded(p, fmt.p_value(p))]])
     assert "| a | < 0.0002 |" in as_markdown(exhibit)
     assert "$<$ 0.0002" in as_latex(exhibit)
     assert as_csv(exhibit).splitlines()[1] == f"a,{p!r}"

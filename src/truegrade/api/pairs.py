@@ -29,7 +29,7 @@ from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile, find_profile
 from truegrade.records.config import RequestPolicy
 from truegrade.report.progress_lines import download_progress
-from truegrade.report.suite_html import write_suite
+from truegrade.report.standings_document import write_suite
 from truegrade.settings import DEFAULT_MODEL, PairsSettings, RunSettings, keywords_of
 from truegrade.statistics.windows import check_cutoff
 from truegrade.store import Run

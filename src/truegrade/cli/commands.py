@@ -367,12 +367,12 @@ def _print(finished: Run, as_json: bool) -> int:
     if as_json:
         print_json({"run": str(finished.path), **finished.summary})
         return code
-    from truegrade.report.text import print_summary
+    from truegrade.report.run_document import print_summary
 
     print_summary(summary, worded=with_flags)
     if len(summary.profiles) > 2:
         from truegrade.analysis.standings import read_matrix
-        from truegrade.report.matrix_text import print_matrix
+        from truegrade.report.run_document import print_matrix
 
         print_matrix(read_matrix(finished))
     own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
@@ -388,7 +388,7 @@ def _show_pairs(
     if as_json is not None:
         print_json(as_json)
     else:
-        from truegrade.report.standings_text import print_pairs
+        from truegrade.report.standings_document import print_pairs
 
         print_pairs(found, left_out, worded=with_flags)
         echo(f"{folder}: suite.html, suite.json")

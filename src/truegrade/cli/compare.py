@@ -96,9 +96,9 @@ def compare(
     elif as_json:
         print_json(found)
     else:
-        from truegrade.report.comparison_text import print_comparisons
+        from truegrade.report.comparison_document import print_comparison
 
-        print_comparisons(found)
+        print_comparison(found)
 
 
 def _table(
@@ -111,20 +111,20 @@ def _table(
         raise click.UsageError("--table needs two runs or more, and one profile")
     rows = standings(runs, profile=profiles[0] if profiles else None)
     if file_format is not None:
-        from truegrade.report.comparison_export import export_standings
+        from truegrade.report.standings_document import export_standings
 
         _name(export_standings(rows, file_format, out), as_json=as_json)
     elif as_json:
         print_json(rows)
     else:
-        from truegrade.report.standings_text import print_standings
+        from truegrade.report.standings_document import print_standings
 
         print_standings(rows)
 
 
 def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, as_json: bool) -> None:
     """Write a comparison as files and name them."""
-    from truegrade.report.comparison_export import export_comparison
+    from truegrade.report.comparison_document import export_comparison
 
     files = export_comparison(found, file_format, out)
     _name(files, as_json=as_json)
@@ -152,7 +152,7 @@ def leaderboard(
 ) -> None:
     """Write a page that ranks graded runs, packs or folders of them, by benchmark and profile."""
     from truegrade.analysis.leaderboard import read_leaderboard
-    from truegrade.report.leaderboard_html import write_leaderboard
+    from truegrade.report.leaderboard_document import write_leaderboard
 
     found = read_leaderboard(runs, profiles=profiles)
     path = write_leaderboard(found, out)
@@ -207,6 +207,6 @@ def power(
     if as_json:
         print_json(plans)
     else:
-        from truegrade.report.comparison_text import print_plans
+        from truegrade.report.standings_document import print_plans
 
         print_plans(plans)

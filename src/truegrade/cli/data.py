@@ -42,7 +42,7 @@ def data_list(as_json: bool) -> None:
     if as_json:
         print_json(sources)
     else:
-        from truegrade.report.text import print_sources
+        from truegrade.report.listings import print_sources
 
         print_sources(sources)
 

@@ -39,7 +39,7 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
     if as_json:
         print_json(findings)
     else:
-        from truegrade.report.text import print_findings
+        from truegrade.report.listings import print_findings
 
         print_findings(findings)
 

@@ -182,7 +182,7 @@ def _report(path: Path, file_format: str, out: Path | None, part: Mapping[str, A
 def _of_suite(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> list[Path]:
     """Write the page, or the tables as files, of what `truegrade run` made of several benchmarks or models."""
     from truegrade.errors import UserError
-    from truegrade.report.suite_html import export_suite
+    from truegrade.report.standings_document import export_suite
 
     if any(part.values()):
         raise UserError(f"{folder}: -T, --cutoff, --data and --log-to are for runs; this folder holds several")

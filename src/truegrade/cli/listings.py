@@ -93,7 +93,7 @@ def benchmarks(everything: bool, as_json: bool) -> None:
         fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
         print_json([{**{field: getattr(e.value, field) for field in fields}, "origin": e.origin} for e in listed])
     else:
-        from truegrade.report.text import print_benchmarks
+        from truegrade.report.listings import print_benchmarks
 
         specs, origins = [each.value for each in listed], [str(each.origin) for each in listed]
         print_benchmarks(specs, origins, everything=everything)
@@ -111,7 +111,7 @@ def agents(as_json: bool) -> None:
     if as_json:
         print_json([{**to_builtins(each.value.info), "origin": each.origin} for each in listed])
     else:
-        from truegrade.report.agents import print_agents
+        from truegrade.report.listings import print_agents
 
         print_agents([each.value.info for each in listed], [str(each.origin) for each in listed])
 
@@ -127,7 +127,7 @@ def models(everything: bool, as_json: bool) -> None:
     if as_json:
         print_json(known)
     else:
-        from truegrade.report.text import print_models
+        from truegrade.report.listings import print_models
 
         print_models(known, everything=everything)
 
@@ -146,7 +146,7 @@ def profiles(ctx: click.Context, everything: bool, as_json: bool) -> None:
     if as_json:
         print_json([profile.describe() for profile in opened])
     else:
-        from truegrade.report.text import print_profiles
+        from truegrade.report.listings import print_profiles
 
         print_profiles(opened, everything=everything)
 
@@ -162,7 +162,7 @@ def profiles_show(name: str, as_json: bool) -> None:
     if as_json:
         print_json(profile.describe())
     else:
-        from truegrade.report.text import print_profile
+        from truegrade.report.listings import print_profile
 
         print_profile(profile)
 

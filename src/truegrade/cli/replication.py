@@ -158,7 +158,7 @@ def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool |
     if as_json:
         print_json({"clean": found.clean, **msgspec.structs.asdict(found)})
     else:
-        from truegrade.report.audit_text import print_audit
+        from truegrade.report.replication_text import print_audit
 
         print_audit(found)
     if not found.clean:

@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from truegrade.analysis.comparison import Comparison, Side
+from truegrade.analysis.comparison import Comparison, RunPairing, Side
+from truegrade.pipeline.summary import TaskLine
 from truegrade.records import SampleKey
+from truegrade.report import comparison_wording as words
+from truegrade.report import format as fmt
 from truegrade.report.chosen_samples import read_prompts, read_views
-from truegrade.report.markup import Markup, join
+from truegrade.report.document import Linked, On, Prose, Section, only
+from truegrade.report.markup import Markup, el, join
 from truegrade.report.sample_blocks import packed
 from truegrade.report.sample_views import Excerpt, SampleView
 from truegrade.store import Run
@@ -106,3 +110,114 @@ def reply_blocks(replies: Replies) -> Markup:
             for number, start in enumerate(starts)
         ),
     )
+
+
+# -------------------------------------------------------------------------- a cell for each problem
+
+
+def strips(comparison: Comparison, replies: Replies) -> list[Markup]:
+    """For each pair a cell for each problem: which of the two is higher."""
+    return [_strip(comparison, pair, replies) for pair in comparison.pairs]
+
+
+def strips_legend(comparison: Comparison) -> Markup:
+    """What the colours of the cells mean."""
+    gained = words.outcomes(comparison)[0]
+    named = {
+        "won": f"second {gained}",
+        "lost": f"first {gained}",
+        "both": "equal, right",
+        "neither": "equal, wrong",
+    }
+    keys = (el("li", el("span", class_=f"swatch {kind}"), said) for kind, said in named.items())
+    return el("ul", keys, class_="legend")
+
+
+def replies_link(comparison: Comparison, pair: RunPairing, task: str) -> Linked:
+    """A problem's name that leads to both replies."""
+    return Linked(task, "#replies", _link(comparison, pair, task))
+
+
+def _strip(comparison: Comparison, pair: RunPairing, replies: Replies) -> Markup:
+    c, (more, less) = pair.paired, words.outcomes(comparison)
+    said = f"{len(c.wins)} {more}, {len(c.losses)} {less}, {len(c.ties)} equal"
+    first, second = _counts(comparison, pair.first), _counts(comparison, pair.second)
+    shown = set(replies.tasks)
+    cells = (
+        _cell(name, first.get(name), second.get(name), _link(comparison, pair, name) if name in shown else {})
+        for name in dict.fromkeys([*first, *second])
+    )
+    strip = el("div", cells, class_="strip gains", role="img", aria_label=f"{words.title(pair)}: {said}")
+    return el("figure", el("figcaption", el("b", words.title(pair)), ": ", said), strip)
+
+
+def _cell(name: str, one: TaskLine | None, two: TaskLine | None, link: dict[str, object]) -> Markup:
+    if one is None or two is None or not one.n or not two.n:
+        return el("i", title=f"{name}: not in both", class_="none still")
+    gain = two.c / two.n - one.c / one.n
+    title = f"{name}: {one.c} of {one.n}, {two.c} of {two.n}"
+    if gain:
+        kind = ("won" if gain > 0 else "lost") if link else f"{'won' if gain > 0 else 'lost'} still"
+        # A gain of one sample in ten is still to be seen.
+        return el("i", title=title, class_=kind, style=f"--p:{30 + 70 * abs(gain):.0f}", **link)
+    return el("i", title=title, class_="both still" if 2 * one.c >= one.n and one.c else "still")
+
+
+def _counts(comparison: Comparison, label: str) -> dict[str, TaskLine]:
+    return next({task.id: task for task in side.tasks} for side in comparison.sides if side.label == label)
+
+
+def _link(comparison: Comparison, pair: RunPairing, task: str) -> dict[str, object]:
+    """Attributes that lead to the replies of a problem."""
+    labels = [side.label for side in comparison.sides]
+    return {"data_task": task, "data_left": labels.index(pair.first), "data_right": labels.index(pair.second)}
+
+
+# ---------------------------------------------------------------------------------------------- replies
+
+
+def replies_section(replies: Replies) -> Section | None:
+    """The frame of the replies side by side; the page's script fills it. Nothing where no problem differs."""
+    if not replies.tasks:
+        return None
+    places = (("left", "Left", 0), ("right", "Right", 1))
+    tasks = (el("option", name, value=place) for place, name in enumerate(replies.tasks))
+    controls = el(
+        "form",
+        el("label", "Problem", el("select", tasks, id="choose-task")),
+        el("label", "Sample", el("select", id="choose-sample")),
+        (_side_choice(replies, name, title, start) for name, title, start in places),
+        el("button", "Previous problem", type="button", id="before"),
+        el("button", "Next problem", type="button", id="next"),
+        id="choose",
+        hidden=True,
+    )
+    articles = (el("article", id=f"reply-{name}", tabindex=-1, aria_label=title) for name, title, _ in places)
+    return Section(
+        "replies",
+        "Replies side by side",
+        [
+            only(On.PAGE, Prose(text=_what_is_shown(replies), tone="note")),
+            el("noscript", el("p", "Showing replies requires JavaScript; the rest of this page does not.")),
+            controls,
+            el("p", id="replies-problem", class_="note", role="status"),
+            el("div", articles, id="beside", class_="beside", hidden=True),
+        ],
+        "Replies",
+    )
+
+
+def _side_choice(replies: Replies, name: str, title: str, start: int) -> Markup:
+    options = (
+        el("option", side.label, value=place, selected=place == start) for place, side in enumerate(replies.sides)
+    )
+    return el("label", title, el("select", options, id=f"choose-{name}"))
+
+
+def _what_is_shown(replies: Replies) -> str:
+    said = f"The problems on which runs differ: {fmt.count(replies.differing)}"
+    if len(replies.tasks) < replies.differing:
+        said += f", of which the first {fmt.count(len(replies.tasks))} are on this page"
+    if any(side.samples_per_task > SAMPLES_A_TASK for side in replies.sides):
+        said += f"; the first {SAMPLES_A_TASK} samples of each"
+    return f"{said}. The run folders contain all of them."

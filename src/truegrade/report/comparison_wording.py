@@ -10,7 +10,6 @@ from truegrade.analysis.comparison import Comparison, RunPairing, Side
 from truegrade.pipeline.cautions import Caution, folded
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.statistics.power import PairPower
 from truegrade.statistics.windows import described
 
 
@@ -44,25 +43,6 @@ def _bare(warnings: Sequence[Caution]) -> list[Caution]:
 def outcomes(comparison: Comparison) -> tuple[str, str]:
     """As `truegrade.report.wording.outcomes`."""
     return wording.outcomes(same_replies=comparison.same_replies)
-
-
-def detectable(power: PairPower | None) -> str:
-    """The minimum detectable difference of these problems."""
-    if power is None:
-        return "not available (one cluster)"
-    if power.detectable is None:
-        return f"no difference is detectable at {fmt.percent(power.power)} power"
-    return f"minimum detectable difference {100 * power.detectable:.1f} points at {100 * power.power:g} % power"
-
-
-def needed(power: PairPower) -> str | None:
-    """How many problems are needed to detect the wanted difference; None where none was given."""
-    if power.wanted is None or power.tasks_needed is None:
-        return None
-    return (
-        f"{fmt.plural(power.tasks_needed, 'problem')} to detect {100 * power.wanted:g} points at"
-        f" {100 * power.power:g} % power"
-    )
 
 
 def correction(comparison: Comparison) -> str | None:

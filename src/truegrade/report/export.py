@@ -16,11 +16,13 @@ from truegrade.report import figures
 from truegrade.report.agents import budget_chart
 from truegrade.report.charts.svg import Chart, png, standalone
 from truegrade.report.chosen_samples import ReportMaterial, gather
-from truegrade.report.exhibits import TEXTS, Cell, Exhibit, exhibits, latex
-from truegrade.report.html import write_report
-from truegrade.report.methods import bibtex, sentences
-from truegrade.report.reasoning_html import CHOICE, PREDICTION
+from truegrade.report.document import Table, tables
+from truegrade.report.html import report_document, write_report
+from truegrade.report.methods import bibtex
+from truegrade.report.reasoning_document import CHOICE, PREDICTION
 from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
+from truegrade.report.show import show
+from truegrade.report.text_files import TEXTS, split_cells
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
@@ -190,10 +192,7 @@ def export_report(
     made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
     if table := SAMPLE_TABLES.get(file_format):
         made.append((f"samples.{file_format}", table(sample_rows(run, material))))
-    for name, content in made:
-        make_folder((folder / name).parent)
-        write_atomically(folder / name, content)
-    return [folder / name for name, _ in made]
+    return write_files(folder, dict(made))
 
 
 def charts(material: ReportMaterial) -> dict[str, Chart]:
@@ -242,26 +241,20 @@ def _png(material: ReportMaterial) -> Files:
 
 
 def _texts(file_format: str) -> Callable[[ReportMaterial], Files]:
-    ending, write = TEXTS[file_format]
-
     def files(material: ReportMaterial) -> Files:
-        for exhibit in exhibits(material.summary, material.matrix):
-            yield f"{exhibit.slug}{ending}", write(exhibit).encode()
-        words = " ".join(sentences(material.manifest, material.summary))
-        if file_format == "latex":
-            yield "methods.tex", f"{latex(words)}\n".encode()
-        elif file_format == "markdown":
-            yield "methods.md", f"{words}\n".encode()
+        for name, text in show(report_document(material), file_format).items():
+            yield name, text.encode()
 
     return files
 
 
 def _json(material: ReportMaterial) -> Files:
+    document = report_document(material)
     content = {
         "benchmark": material.summary.benchmark,
         "model": material.summary.model,
-        "methods": " ".join(sentences(material.manifest, material.summary)),
-        "tables": {table.slug: _table(table) for table in exhibits(material.summary, material.matrix)},
+        "methods": document.methods,
+        "tables": {table.slug: _table(table) for table in tables(document.sections)},
         "distributions": material.distributions,
         "warnings": material.summary.warnings,
         "findings": material.findings,
@@ -269,9 +262,9 @@ def _json(material: ReportMaterial) -> Files:
     yield "report.json", encode(content, indent=2) + b"\n"
 
 
-def _table(table: Exhibit) -> dict[str, Any]:
-    rows: list[list[Cell]] = table.rows
-    return {"caption": table.caption, "columns": table.head, "rows": rows}
+def _table(table: Table) -> dict[str, Any]:
+    columns, rows = split_cells(table)
+    return {"caption": table.caption + table.alone, "columns": columns, "rows": rows}
 
 
 def _bibtex(material: ReportMaterial) -> Files:
@@ -289,6 +282,18 @@ _WRITERS: Mapping[str, Callable[[ReportMaterial], Files]] = MappingProxyType(
         **{file_format: _texts(file_format) for file_format in TEXTS},
     }
 )
+
+
+def write_files(folder: Path, made: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, which is made, and return their paths.
+
+    Raises:
+        UserError: the folder cannot be made.
+    """
+    for name, content in made.items():
+        make_folder((folder / name).parent)
+        write_atomically(folder / name, content)
+    return [folder / name for name in made]
 
 
 def make_folder(folder: Path) -> None:

@@ -10,15 +10,26 @@ from math import ceil, floor, log10
 import msgspec
 
 from truegrade.analysis.standings import Matrix
-from truegrade.pipeline.summary import Summary
+from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine
 from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.records import Estimate, SampleKey
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.charts.svg import Chart, Key, number_axis
-from truegrade.report.charts.svg_bars import HistogramLayer, Stack, heat_map, histogram, stacked
-from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
+from truegrade.report.charts.svg import Chart, Key, interval_plot, number_axis
 from truegrade.report.charts.svg_lines import pass_curve
+from truegrade.report.charts.svg_rows import (
+    DotRow,
+    HistogramLayer,
+    Stack,
+    difference_rows,
+    dot_range,
+    heat_map,
+    histogram,
+    stacked,
+)
+from truegrade.report.glossary import explained
+from truegrade.report.markup import Markup, el
+from truegrade.report.page_parts import facts
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import ShareDifference
@@ -275,3 +286,77 @@ def said(found: Distribution) -> str:
     if not found.below:
         return found.name
     return f"{found.name} ({fmt.plural(found.below, 'value')} of zero not shown)"
+
+
+# ------------------------------------------------------------------- What else only a page shows of a run.
+
+
+def score_card(profile: ProfileSummary, summary: Summary) -> Markup:
+    """The headline of a profile in large letters, and what it rests on."""
+    first = profile.estimates[0]
+    interval = f"{100 * first.confidence:g} % CI {fmt.bounds(first.low, first.high)}"
+    if first.low is None:
+        interval = f"{100 * first.confidence:g} % CI: not available (one cluster)"
+    scale = el("div", el("span", "0"), el("span", "50"), el("span", "100 %"), class_="scale", aria_hidden="true")
+    return el(
+        "article",
+        el("h3", profile.profile, el("span", explained(first.metric), class_="metric")),
+        el("p", fmt.percent(first.value), class_="value"),
+        el("p", explained(interval), class_="interval-text"),
+        interval_plot(first, f"{first.metric} under {profile.profile}"),
+        scale,
+        facts(
+            ("problems × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
+            (explained("clusters of related problems"), fmt.count(first.clusters)),
+            (explained(wording.NO_ANSWER), fmt.count(max(e.unanswered for e in profile.estimates))),
+            (explained("truncated"), fmt.count(max(e.truncated for e in profile.estimates))),
+            ("interval by", first.method),
+            (explained("protection"), wording.level(profile.level)),
+        ),
+        class_="card",
+    )
+
+
+def count_tiles(summary: Summary) -> Markup:
+    """How many samples were expected, answered and missing."""
+    asked = f"{fmt.plural(summary.tasks, 'problem')} × {summary.samples_per_task}"
+    tiles = [
+        ("samples expected", summary.expected, asked),
+        ("replies", summary.answered, "received, empty ones included"),
+        ("missing", summary.missing, wording.why_missing(summary)),
+    ]
+    if summary.excluded:
+        tiles.append(("excluded problems", len(summary.excluded), "not scored; see Methods"))
+    rows = (
+        el("div", el("dt", explained(name)), el("dd", fmt.count(number)), el("dd", what, class_="what"))
+        for name, number, what in tiles
+    )
+    return el("dl", rows, class_="tiles")
+
+
+def task_strip(profile: ProfileSummary, each: int) -> Markup:
+    """Cells shaded by the share of samples that pass, so many problems each."""
+    solved = sum(0 < task.n == task.c for task in profile.tasks)
+    unsolved = sum(task.n > 0 == task.c for task in profile.tasks)
+    ungraded = sum(task.n == 0 for task in profile.tasks)
+    mixed = len(profile.tasks) - solved - unsolved - ungraded
+    words = (
+        f"of {fmt.plural(len(profile.tasks), 'problem')} {solved} always pass, {mixed} sometimes, {unsolved} never"
+    )
+    words += f", {ungraded} not graded" if ungraded else ""
+    cells = (_strip_cell(profile.tasks[at : at + each]) for at in range(0, len(profile.tasks), each))
+    strip = el("div", cells, class_="strip", role="img", aria_label=f"{profile.profile}: {words}")
+    return el("figure", el("figcaption", el("b", profile.profile), ": ", words), strip)
+
+
+def _strip_cell(lines: Sequence[TaskLine]) -> Markup:
+    """The samples of these problems together; selecting it finds the first of them."""
+    c, n = sum(task.c for task in lines), sum(task.n for task in lines)
+    name = lines[0].id if len(lines) == 1 else f"{lines[0].id} to {lines[-1].id}"
+    return el(
+        "i",
+        title=f"{name}: {c} of {n}",
+        style=f"--p:{100 * c / n:.0f}" if n else None,
+        class_=None if n else "none",
+        data_find=f"{lines[0].id}#",
+    )

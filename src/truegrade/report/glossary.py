@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from truegrade.pipeline.summary import Summary
 from truegrade.report import wording
-from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import section
+from truegrade.report.document import Section
+from truegrade.report.markup import Child, el
 
 TERMS: Mapping[str, str] = MappingProxyType(
     {
@@ -53,14 +53,14 @@ def explained(text: str, terms: Mapping[str, str] = TERMS) -> Child:
     return [*parts, text[place:]]
 
 
-def glossary_section(summary: Summary) -> Markup:
+def glossary_section(summary: Summary) -> Section:
     """The terms that a page of this run uses."""
     metrics = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
     meant = {**{name: said for name in metrics if (said := wording.metric(name))}, **TERMS}
     return terms_section(meant)
 
 
-def terms_section(terms: Mapping[str, str]) -> Markup:
+def terms_section(terms: Mapping[str, str]) -> Section:
     """A list of terms and what they mean, as the last section of a page."""
     rows = (el("div", el("dt", name), el("dd", said)) for name, said in terms.items())
-    return section("glossary", "Terms", el("dl", rows, class_="glossary"))
+    return Section("glossary", "Terms", [el("dl", rows, class_="glossary")])

@@ -1,4 +1,4 @@
-"""``report.html``: a self-contained page that makes no network requests."""
+"""A graded run as one document, and its page, which makes no network requests."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from truegrade.pipeline.summary import Summary
+from truegrade.report import document as doc
 from truegrade.report import format as fmt
-from truegrade.report import sections, wording
-from truegrade.report.agents import agent, budget_section
+from truegrade.report import wording
 from truegrade.report.chosen_samples import Browser, ReportMaterial, collect, gather
+from truegrade.report.document import On, Part, Prose, Section, only
 from truegrade.report.glossary import explained, glossary_section
-from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.methods import methods
-from truegrade.report.page_parts import page, section
-from truegrade.report.reasoning_html import reasoning
+from truegrade.report.markup import Markup, el
+from truegrade.report.methods import methods, sentences
+from truegrade.report.page_parts import render_page
+from truegrade.report.run_document import report_sections
 from truegrade.report.sample_blocks import blocks
-from truegrade.report.sections import findings_section, rules, splits, spread
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
@@ -35,7 +35,7 @@ _ORDERS = (
 )
 
 
-def sample_browser(browser: Browser) -> Markup:
+def sample_browser(browser: Browser) -> Section:
     """The section of the page; its data are `truegrade.report.sample_blocks.blocks` of the same browser."""
     reasons = sorted({verdict.reason for view in browser.samples for verdict in view.verdicts})
     outcomes = [("failed", "failed"), ("passed", "passed")]
@@ -53,15 +53,14 @@ def sample_browser(browser: Browser) -> Markup:
         role="search",
     )
     listed = el("div", id="list", role="listbox", tabindex=0, aria_label="Samples")
-    return section(
-        "samples",
-        "Samples",
-        el("p", _what_is_shown(browser), class_="note"),
+    shown: list[Part] = [
+        Prose(text=_what_is_shown(browser), tone="note"),
         el("noscript", el("p", "The sample browser requires JavaScript; the rest of this page does not.")),
         el("div", controls, el("p", id="found", role="status", class_="note"), id="browser", hidden=True),
         el("p", id="browser-problem", class_="note", role="status"),
         el("div", listed, el("article", id="sample", tabindex=-1, aria_label="Sample"), id="split", hidden=True),
-    )
+    ]
+    return Section("samples", "Samples", [only(On.PAGE, *shown)])
 
 
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Markup:
@@ -80,21 +79,6 @@ def _what_is_shown(browser: Browser) -> str:
     return f"{words}; the run folder contains all of them. {keys}"
 
 
-_NAVIGATION = (
-    ("result", "Result"),
-    ("rules", "Profiles"),
-    ("reasoning", "Reasoning"),
-    ("metrics", "Metrics"),
-    ("groups", "Groups"),
-    ("tasks", "Problems"),
-    ("reasons", "Reasons"),
-    ("usage", "Cost"),
-    ("budget", "Token budget"),
-    ("audit", "Audit"),
-    ("samples", "Samples"),
-    ("methods", "Methods"),
-    ("glossary", "Terms"),
-)
 MAX_PAGE_BYTES = 19_000_000
 
 
@@ -126,43 +110,35 @@ def write_report(run: Run, path: str | Path | None = None, summary: Summary | No
 
 def render(material: ReportMaterial, browser: Browser) -> str:
     """The whole page; pure."""
+    return render_page(report_document(material, browser))
+
+
+def report_document(material: ReportMaterial, browser: Browser | None = None) -> doc.Document:
+    """A graded run as a document.
+
+    Args:
+        material: everything but the samples' texts.
+        browser: the samples that a page shows; None where none is written.
+    """
     summary, manifest = material.summary, material.manifest
-    body = join(
-        sections.overview(material),
-        rules(material.matrix, summary),
-        reasoning(summary),
-        sections.metrics(summary),
-        splits(summary),
-        sections.tasks(summary),
-        sections.reasons(summary),
-        spread(summary, material.distributions),
-        budget_section(summary),
-        agent(summary),
-        findings_section(material.findings),
-        sample_browser(browser),
-        methods(manifest, summary),
-        glossary_section(summary),
-    )
-    return page(
-        f"{summary.benchmark} · {summary.model}",
-        _header(material, body),
-        body,
-        data=blocks(browser),
-        styles=STYLES,
-        scripts=SCRIPTS,
-    )
-
-
-def _header(material: ReportMaterial, body: Markup) -> Child:
-    summary = material.summary
-    links = (el("a", words, href=f"#{name}") for name, words in _NAVIGATION if f'<section id="{name}"' in body)
     asked = f"{fmt.plural(summary.tasks, 'problem')}, {fmt.plural(summary.samples_per_task, 'sample')} per problem"
     rules = ", ".join(profile.profile for profile in summary.profiles[:3])
     more = f" and {len(summary.profiles) - 3} more" if len(summary.profiles) > 3 else ""
-    return [
-        el("p", "Truegrade report", class_="kicker"),
-        el("h1", summary.benchmark, el("span", " · ", class_="dim"), summary.model),
-        el("p", explained(wording.measured(summary)), class_="measured"),
-        el("p", f"{asked} · graded under {rules}{more} · {material.manifest.created[:10]}", class_="asked"),
-        el("nav", links, aria_label="Sections"),
-    ]
+    return doc.Document(
+        kind="report",
+        about=(summary.benchmark, summary.model),
+        lines=(
+            el("p", explained(wording.measured(summary)), class_="measured"),
+            Prose(text=f"{asked} · graded under {rules}{more} · {manifest.created[:10]}", tone="asked"),
+        ),
+        sections=[
+            *report_sections(material),
+            sample_browser(browser) if browser else None,
+            methods(manifest, summary),
+            glossary_section(summary),
+        ],
+        methods=" ".join(sentences(manifest, summary)),
+        data=blocks(browser) if browser else None,
+        styles=STYLES,
+        scripts=SCRIPTS,
+    )

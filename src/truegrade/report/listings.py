@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby, repeat, zip_longest
+from itertools import repeat, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from truegrade.pipeline.suites import argument as as_argument
 from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
-from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.report.document import Bullets, Cell, Facts, Prose, Table
+from truegrade.report.terminal import print_parts
 from truegrade.sandbox.limits import MIB, Limits
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from truegrade.agents import AgentInfo
     from truegrade.benchmarks.base import BenchmarkSpec
     from truegrade.datasets import ListedDataset
     from truegrade.models import ModelInfo
@@ -48,10 +50,19 @@ class DoctorFinding(Protocol):
 
 def print_listing(kind: str, rows: Iterable[tuple[str, str, str]], *, console: Console | None = None) -> None:
     """Print what has a name: the name, what it is, and where it comes from."""
-    table = plain_table(kind, "what it is", "from")
-    for line in rows:
-        row(table, *line)
-    open_console(console).print(table)
+    print_parts(listing((kind, "what it is", "from"), rows), console=console)
+
+
+def listing(
+    head: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    strong: frozenset[int] = frozenset(),
+    ruled: frozenset[int] = frozenset(),
+) -> Table:
+    """A table that only a terminal shows."""
+    cells = [list(row) for row in rows]
+    return Table(slug="", caption="", head=tuple(head), rows=cells, strong=strong, ruled=ruled)
 
 
 def print_benchmarks(
@@ -62,34 +73,35 @@ def print_benchmarks(
     console: Console | None = None,
 ) -> None:
     """Print the benchmarks; with ``everything`` also those of single studies, origins, and the task arguments."""
-    out = open_console(console)
     listed = [(spec, origin) for spec, origin in zip(specs, origins, strict=False)]
     shown = [(spec, origin) for spec, origin in listed if everything or spec.current]
-    table = plain_table("benchmark", "problems", "content", *(("licence", "from") if everything else ()))
     takers: dict[tuple[str, str], list[str]] = {}
+    rows: list[list[Cell]] = []
     for spec, origin in shown:
-        size = "–" if spec.size is None else fmt.count(spec.size)
-        more = (spec.licence, origin) if everything else ()
-        row(table, spec.name, size, spec.summary if everything else _with_origin(spec.summary, origin), *more)
+        summary = spec.summary if everything else _with_origin(spec.summary, origin)
+        rows.append([spec.name, spec.size, summary, *((spec.licence, origin) if everything else ())])
         for argument in spec.args.items():
             takers.setdefault(argument, []).append(spec.name)
-    out.print(table)
-    if everything:
-        facts = ((f"-T {name}", f"{meaning} [{', '.join(of)}]") for (name, meaning), of in takers.items())
-        out.print(fact_grid(facts))
-    else:
-        _print_rest(out, len(listed) - len(shown), "benchmarks", "licences, and the arguments of -T")
+    head = ("benchmark", "problems", "content", *(("licence", "from") if everything else ()))
+    facts: list[tuple[str, Cell]] = [
+        (f"-T {name}", f"{meaning} [{', '.join(of)}]") for (name, meaning), of in takers.items()
+    ]
+    rest = _rest(len(listed) - len(shown), "benchmarks", "licences, and the arguments of -T")
+    print_parts(listing(head, rows), Facts(facts) if everything else rest, console=console)
 
 
 def print_suites(suites: Iterable[tuple[BenchmarkSuite, str]], *, console: Console | None = None) -> None:
     """Print suites and where they come from: what each is, and its benchmarks."""
-    table = plain_table("suite", "content", "benchmarks")
-    for suite, origin in suites:
-        names = ", ".join(Path(entry.name).name for entry in suite.benchmarks)
-        row(table, suite.name, _with_origin(suite.description, origin), names)
-    out = open_console(console)
-    out.print(table)
-    out.print("truegrade suites show NAME: settings, and which data are on this machine", highlight=False)
+    rows = (
+        (
+            suite.name,
+            _with_origin(suite.description, origin),
+            ", ".join(Path(entry.name).name for entry in suite.benchmarks),
+        )
+        for suite, origin in suites
+    )
+    hint = Prose(text="truegrade suites show NAME: settings, and which data are on this machine")
+    print_parts(listing(("suite", "content", "benchmarks"), rows), hint, console=console)
 
 
 def print_suite(
@@ -103,19 +115,18 @@ def print_suite(
         missing: by benchmark, how to get its data where they are not on this machine.
         console: where to print; None for standard output.
     """
-    out = open_console(console)
     shared = {name: getattr(suite, name) for name in suite.__struct_fields__ if name != "benchmarks"}
-    facts = [
+    facts: list[tuple[str, Cell]] = [
         (name.replace("_", " "), _setting(value)) for name, value in shared.items() if value not in (None, ())
     ]
-    out.print(fact_grid([*facts, ("from", origin)]))
-    table = plain_table("benchmark", "settings", "missing data")
+    rows: list[list[Cell]] = []
     for entry in suite.benchmarks:
         own = {name: getattr(entry, name) for name in entry.__struct_fields__ if name not in ("name", "optional")}
         said = [f"{name} {_setting(value)}" for name, value in own.items() if value not in (None, (), {})]
         said += ["optional"] if entry.optional else []
-        row(table, entry.name, "; ".join(said) or "–", missing.get(entry.name, "–"))
-    out.print(table)
+        rows.append([entry.name, "; ".join(said) or None, missing.get(entry.name)])
+    table = listing(("benchmark", "settings", "missing data"), rows)
+    print_parts(Facts([*facts, ("from", origin)]), table, console=console)
 
 
 def _setting(value: object) -> str:
@@ -133,17 +144,17 @@ def print_profiles(
     profiles: Sequence[Profile], *, everything: bool = True, console: Console | None = None
 ) -> None:
     """Print the profiles; with ``everything`` also those of single studies, and what each covers."""
-    out = open_console(console)
-    table = plain_table("profile", "rules", *(("covers", "from") if everything else ()))
-    shown = [profile for profile in profiles if everything or profile.current]
-    for profile in shown:
+    rows: list[list[Cell]] = []
+    for profile in profiles:
         origin = str(profile.origin or BUILT_IN)
-        more = (", ".join(coverage(profile)), origin) if everything else ()
-        row(table, profile.id, profile.summary if everything else _with_origin(profile.summary, origin), *more)
-    out.print(table)
-    if not everything:
-        _print_rest(out, len(profiles) - len(shown), "profiles", "what each covers")
-    out.print("truegrade profiles show NAME: every rule with its source", highlight=False)
+        if everything:
+            rows.append([profile.id, profile.summary, ", ".join(coverage(profile)), origin])
+        elif profile.current:
+            rows.append([profile.id, _with_origin(profile.summary, origin)])
+    head = ("profile", "rules", *(("covers", "from") if everything else ()))
+    rest = None if everything else _rest(len(profiles) - len(rows), "profiles", "what each covers")
+    hint = Prose(text="truegrade profiles show NAME: every rule with its source")
+    print_parts(listing(head, rows), rest, hint, console=console)
 
 
 def _with_origin(summary: str, origin: str) -> str:
@@ -151,50 +162,42 @@ def _with_origin(summary: str, origin: str) -> str:
     return summary if origin == BUILT_IN else f"{summary} (from {origin})"
 
 
-def _print_rest(out: Console, left: int, kind: str, details: str) -> None:
-    """Say what a short listing leaves out."""
-    out.print(f"--all: {left} more {kind} (of single studies, or older), {details}", highlight=False)
+def _rest(left: int, kind: str, details: str) -> Prose:
+    """What a short listing leaves out."""
+    return Prose(text=f"--all: {left} more {kind} (of single studies, or older), {details}")
 
 
 def print_profile(profile: Profile, *, console: Console | None = None) -> None:
     """Print one profile whole: every rule with its source, reproduced defects, limits."""
-    out = open_console(console)
-    facts = [
+    facts: list[tuple[str, Cell]] = [
         ("profile", profile.id),
         ("summary", profile.summary),
         ("covers", ", ".join(coverage(profile))),
         ("prompts", ", ".join(profile.variants)),
         ("limits", _limits(profile.limits)),
-        ("from", str(profile.origin or "built-in")),
+        ("from", str(profile.origin or BUILT_IN)),
     ]
-    out.print(fact_grid(facts))
-    rules = plain_table("step", "rule", "source")
-    for rule in profile.rules:
-        row(rules, rule.step, rule.text, rule.source)
-    out.print(rules)
-    if profile.defects:
-        defects = plain_table("known defects, reproduced deliberately")
-        for defect in profile.defects:
-            row(defects, defect)
-        out.print(defects)
+    rules = listing(("step", "rule", "source"), ((rule.step, rule.text, rule.source) for rule in profile.rules))
+    defects = listing(("known defects, reproduced deliberately",), ((defect,) for defect in profile.defects))
+    print_parts(Facts(facts), rules, defects, console=console)
 
 
 def print_profile_difference(found: ProfileDifference, *, console: Console | None = None) -> None:
     """Print what separates two profiles: settings, then rules step by step, then known defects."""
-    out = open_console(console)
-    if found.facts:
-        facts = plain_table("", found.first, found.second)
-        for fact in found.facts:
-            row(facts, fact.name, fact.first, fact.second)
-        out.print(facts)
-    rules = plain_table("step", f"only {found.first}", f"only {found.second}")
-    for step in (*found.rules, found.defects):
-        for one, two in zip_longest(step.first, step.second):
-            row(rules, step.step, *("" if rule is None else _sourced(rule) for rule in (one, two)))
-        rules.add_section()
-    out.print(rules)
-    same = [f"{step.step} {step.same}" for step in (*found.rules, found.defects) if step.same]
-    out.print(fact_grid([("the same in both", ", ".join(same) or "nothing")]))
+    facts = listing(
+        ("", found.first, found.second), ((fact.name, fact.first, fact.second) for fact in found.facts)
+    )
+    steps = (*found.rules, found.defects)
+    rows: list[list[Cell]] = []
+    starts = []
+    for step in steps:
+        starts.append(len(rows))
+        pairs = zip_longest(step.first, step.second)
+        rows += [[step.step, *("" if rule is None else _sourced(rule) for rule in pair)] for pair in pairs]
+    head = ("step", f"only {found.first}", f"only {found.second}")
+    same = ", ".join(f"{step.step} {step.same}" for step in steps if step.same) or "nothing"
+    rules = listing(head, rows, ruled=frozenset(starts))
+    print_parts(facts, rules, Facts([("the same in both", same)]), console=console)
 
 
 def _sourced(rule: Rule) -> str:
@@ -212,48 +215,61 @@ def _limits(limits: Limits) -> str:
 
 def print_models(models: Sequence[ModelInfo], *, everything: bool = True, console: Console | None = None) -> None:
     """Print what ``--model`` takes, kind by kind; with ``everything`` also models that older results name."""
-    out = open_console(console)
-    table = plain_table("model", "description")
     shown = [model for model in models if everything or model.current]
-    for _, group in groupby(shown, key=lambda model: model.kind):
-        table.add_section()
-        for model in group:
-            needs = f"needs {model.needs}" if model.needs else ""
-            price = "" if model.price is None else str(model.price)
-            row(
-                table,
-                model.name,
-                "\n".join(line for line in (model.description, needs, price, model.origin) if line),
-            )
-    out.print(table)
-    if not everything:
-        out.print(f"--all: {len(models) - len(shown)} more models, which older results name", highlight=False)
+    rows: list[list[Cell]] = []
+    for model in shown:
+        needs = f"needs {model.needs}" if model.needs else ""
+        price = "" if model.price is None else str(model.price)
+        told = "\n".join(line for line in (model.description, needs, price, model.origin) if line)
+        rows.append([model.name, told])
+    first = frozenset(n for n in range(1, len(shown)) if shown[n].kind != shown[n - 1].kind)
+    rest = Prose(text=f"--all: {len(models) - len(shown)} more models, which older results name")
+    table = listing(("model", "description"), rows, ruled=first)
+    print_parts(table, None if everything else rest, console=console)
+
+
+def print_agents(
+    agents: Iterable[AgentInfo], origins: Iterable[str] = repeat(BUILT_IN), *, console: Console | None = None
+) -> None:
+    """Print the agents, their arguments with the defaults of each variant, and their rules."""
+    for info, origin in zip(agents, origins, strict=False):
+        facts: list[tuple[str, Cell]] = [
+            ("agent", f"{info.name}@{info.version}"),
+            ("summary", info.summary),
+            ("covers", ", ".join(info.covers)),
+            ("from", origin),
+        ]
+        rows: list[list[Cell]] = []
+        for name, meaning in info.args.items():
+            values = (None if of[name] is None else str(of[name]) for of in info.defaults.values())
+            rows.append([name, *values, meaning])
+        rules: list[str | Prose] = [f"{rule.text} ({rule.source})" for rule in info.rules]
+        arguments = listing(("-A", *info.defaults, "meaning"), rows)
+        print_parts(Facts(facts), arguments, Bullets(rules), console=console)
 
 
 def print_sources(sources: Iterable[ListedDataset], *, console: Console | None = None) -> None:
     """Print the pinned data sets, and where each lies."""
-    table = plain_table("data set", "rows", "licence", "SHA-256", "available")
+    rows: list[list[Cell]] = []
     for listed in sources:
         source = listed.source
         place = "no: truegrade data pull " + source.name if listed.local is None else str(listed.local.path)
-        row(table, source.name, fmt.count(source.size), source.licence, f"{source.sha256[:12]}…", place)
-    open_console(console).print(table)
+        rows.append([source.name, source.size, source.licence, f"{source.sha256[:12]}…", place])
+    print_parts(listing(("data set", "rows", "licence", "SHA-256", "available"), rows), console=console)
 
 
 def print_findings(findings: Iterable[DoctorFinding], *, console: Console | None = None) -> None:
     """Print what this machine offers; what is missing names the next step."""
-    table = plain_table("", "", "")
-    for finding in findings:
-        row(table, finding.name, finding.state, finding.detail, bold=finding.state == "warning")
-    open_console(console).print(table)
+    known = list(findings)
+    rows = ((finding.name, finding.state, finding.detail) for finding in known)
+    doubtful = frozenset(place for place, finding in enumerate(known) if finding.state == "warning")
+    print_parts(listing(("", "", ""), rows, strong=doubtful), console=console)
 
 
 def print_probe(report: ProbeReport, *, console: Console | None = None) -> None:
     """Print what a server honours, and what it took to find out."""
-    out = open_console(console)
-    table = plain_table(report.model, "", "")
-    for feature in report.features:
-        row(table, feature.name, feature.state, feature.evidence, bold=feature.state == "ignored")
-    out.print(table)
+    rows = ((feature.name, feature.state, feature.evidence) for feature in report.features)
+    ignored = frozenset(n for n, feature in enumerate(report.features) if feature.state == "ignored")
     where = report.base_url or "in this process"
-    out.print(f"{where}: {report.requests} requests, {report.output_tokens} tokens generated", highlight=False)
+    said = Prose(text=f"{where}: {report.requests} requests, {report.output_tokens} tokens generated")
+    print_parts(listing((report.model, "", ""), rows, strong=ignored), said, console=console)

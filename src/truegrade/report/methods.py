@@ -13,11 +13,12 @@ from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.profiles import Profile, open_profile, open_stored
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.registry import Origin
+from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.exhibits import latex
-from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import folded, section
+from truegrade.report.document import On, Prose, Section, only
+from truegrade.report.markup import Markup, el
+from truegrade.report.text_files import latex
 from truegrade.store import Manifest
 
 # ------------------------------ BibTeX of a run: the run itself, the benchmark, and the program that measured.
@@ -89,16 +90,16 @@ def key(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower() or "unnamed"
 
 
-def methods(manifest: Manifest, summary: Summary) -> Markup:
+def methods(manifest: Manifest, summary: Summary) -> Section:
     """The section of the page."""
-    return section(
-        "methods",
-        "Methods",
-        el("p", " ".join(sentences(manifest, summary)), class_="prose"),
-        folded("BibTeX", el("pre", bibtex(manifest, summary), tabindex=0)),
+    rules = [_profile_rules(profile.profile, manifest) for profile in summary.profiles]
+    shown = [
+        Prose(text=" ".join(sentences(manifest, summary)), tone="prose"),
+        doc.Folded("BibTeX", [el("pre", bibtex(manifest, summary), tabindex=0)]),
         _exclusions(summary),
-        (_profile_rules(profile.profile, manifest) for profile in summary.profiles),
-    )
+        *rules,
+    ]
+    return Section("methods", "Methods", [only(On.PAGE, *shown)])
 
 
 def sentences(manifest: Manifest, summary: Summary) -> list[str]:
@@ -204,7 +205,7 @@ def _environment(manifest: Manifest) -> str:
     return f"{made_by}{f' ({rest})' if rest else ''}."
 
 
-def _exclusions(summary: Summary) -> Child:
+def _exclusions(summary: Summary) -> Markup | None:
     if not summary.excluded:
         return None
     listed = el("ul", (el("li", f"{task}: {why}") for task, why in summary.excluded.items()))
@@ -213,7 +214,7 @@ def _exclusions(summary: Summary) -> Child:
     )
 
 
-def _profile_rules(profile_id: str, manifest: Manifest) -> Child:
+def _profile_rules(profile_id: str, manifest: Manifest) -> Markup:
     profile = _at_hand(profile_id, manifest.origin(profile_id))
     if profile is None:
         return el("p", f"{profile_id} is not installed in this version of Truegrade, so its rules are not shown.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -10,6 +9,7 @@ from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.report.chosen_samples import ReportMaterial
+from truegrade.report.text_files import csv_text
 from truegrade.store import Run
 
 COLUMNS: Mapping[str, str] = MappingProxyType(
@@ -86,12 +86,8 @@ def sample_rows(run: Run, material: ReportMaterial) -> list[dict[str, Any]]:
 
 
 def _csv(rows: list[dict[str, Any]]) -> bytes:
-    file = io.StringIO()
-    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: _told(value) for name, value in row.items()})
-    return file.getvalue().encode("utf-8", "backslashreplace")
+    lines = [list(COLUMNS), *([_told(row[name]) for name in COLUMNS] for row in rows)]
+    return csv_text(lines).encode("utf-8", "backslashreplace")
 
 
 def _told(value: Any) -> Any:

@@ -1,20 +1,24 @@
-"""Text of models, programs and files on a terminal, with control characters escaped.
+"""A document on a terminal. Cells are text, never rich's markup: ``[34.8, 49.7]`` stays as it is.
 
-An escape sequence can move the cursor over other lines, change the window's title, or answer in the user's name.
-On a terminal every control character but newline and tab is therefore written out, as ``\\x1b``; a pipe or a file
-gets the text as it is.
+An escape sequence in the text of a model, a program or a file can move the cursor over other lines, change the
+window's title, or answer in the user's name. On a terminal every control character but newline and tab is
+therefore written out, as ``\\x1b``; a pipe or a file gets the text as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from truegrade.report.document import Cell, Part, Prose, Table
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -46,3 +50,155 @@ def _console_class() -> type[Console]:
                 yield piece if told else RichSegment(visible(piece.text), piece.style)
 
     return TerminalConsole
+
+
+def open_console(console: Console | None) -> Console:
+    """The console given, or one on standard output."""
+    return console or open_terminal()
+
+
+def plain_table(*titles: str) -> RichTable:
+    """A table with a line under its titles; where the terminal is narrow, all columns but the first wrap."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_header=any(titles))
+    for place, title in enumerate(titles):
+        table.add_column(Text(title), overflow="fold", no_wrap=place == 0 and len(titles) > 1)
+    return table
+
+
+def row(table: RichTable, *cells: str, bold: bool = False) -> None:
+    """Append a row."""
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) for cell in cells), style="bold" if bold else "")
+
+
+def fact_grid(facts: Iterable[tuple[str, str]]) -> RichTable:
+    """Names on the left, values on the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    for name, value in facts:
+        grid.add_row(Text(name), Text(value))
+    return grid
+
+
+# -------------------------------------------------------------------------------------------- documents
+
+
+def print_parts(*parts: Part, console: Console | None = None) -> None:
+    """Print what a terminal shows of parts of a document; a section's title is not among it.
+
+    Args:
+        parts: sections, tables, sentences, ..., in order.
+        console: where to print; None for standard output.
+    """
+    from truegrade.report.document import On, shown_on
+
+    out = console or open_terminal()
+    for part in shown_on(parts, On.TERMINAL):
+        _print(part, out)
+
+
+def _print(part: Part, out: Console) -> None:
+    from rich.text import Text
+
+    from truegrade.report import document as doc
+
+    match part:
+        case doc.Table():
+            _print_table(part, out)
+        case doc.Facts(pairs):
+            out.print(fact_grid((name, doc.read(value)) for name, value in pairs))
+        case doc.Prose():
+            out.print(_words(part), style=STYLES.get(part.tone, ""), soft_wrap=part.tone == "line")
+        case doc.Bullets(items):
+            for item in items:
+                out.print(Text.assemble("· ", _words(item)))
+        case doc.Cautions(items):
+            for item in items:
+                out.print(Text.assemble("! ", _words(item)), style="yellow")
+        case doc.Figure(table=numbers):
+            if numbers is not None:
+                _print_table(numbers, out)
+        case doc.Beside(left, right):
+            print_parts(*right, *left, console=out)
+        case doc.Folded(_, inner) | doc.Section(parts=inner):
+            print_parts(*inner, console=out)
+
+
+LEADS = {"good": "green", "bad": "red", "doubtful": "yellow", "dull": "dim"}
+"""Tone of a paragraph -> colour of its first words; others are bold alone."""
+STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
+"""Tone of a paragraph -> how a terminal shows all of it. What a person copies, a ``line``, stays in one."""
+
+
+def _words(said: str | Prose) -> Text:
+    from rich.text import Text
+
+    if isinstance(said, str):
+        return Text(said)
+    return Text.assemble((said.lead, f"bold {LEADS.get(said.tone, '')}"), said.text)
+
+
+def _print_table(found: Table, out: Console) -> None:
+    from rich.text import Text
+
+    from truegrade.report.document import read
+
+    if not found.rows:
+        return
+    if found.caption:
+        out.print(Text(found.caption, "bold"))
+    if found.upright and len(found.rows) == 1:
+        named = zip(found.titles, map(read, found.rows[0]), strict=True)
+        out.print(fact_grid(list(named)[1:]))
+        return
+    left_out: list[str] = []
+    made = _table(found, left_out)
+    for title in reversed([title for title in found.spare if title in found.titles]):
+        if _width(made, out) <= out.width:
+            break
+        left_out.append(title)
+        made = _table(found, left_out)
+    out.print(made if _width(made, out) <= out.width else _table(found, left_out, broken=True))
+    if left_out:
+        out.print(Text(f"not shown for want of width: {', '.join(reversed(left_out))}", "dim"))
+
+
+def _table(found: Table, left_out: Sequence[str], *, broken: bool = False) -> RichTable:
+    """A table without some columns; ``broken`` puts intervals below their numbers."""
+    from truegrade.report.document import read
+
+    kept = [place for place, title in enumerate(found.titles) if title not in left_out]
+    made = plain_table(*(found.titles[place] for place in kept))
+    for number, cells in enumerate(found.rows):
+        if number in found.ruled:
+            made.add_section()
+        shown = (_broken(cells[place]) if broken else read(cells[place]) for place in kept)
+        row(made, *shown, bold=number in found.strong)
+    return made
+
+
+def _broken(cell: Cell) -> str:
+    """A cell with its interval, and what it leaves out, on lines of their own."""
+    from truegrade.records import Estimate
+    from truegrade.report.document import PointsInterval, bare, read
+
+    said = read(cell)
+    if isinstance(bare(cell), Estimate | PointsInterval):
+        said = said.replace(" [", "\n[", 1).replace(" (", "\n(", 1)
+    return said
+
+
+def _width(made: RichTable, out: Console) -> int:
+    """Columns of the screen that a table takes without a line broken."""
+    from rich.measure import Measurement
+
+    return Measurement.get(out, out.options.update(max_width=10_000), made).maximum

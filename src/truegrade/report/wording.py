@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from truegrade.analysis.standings import RunStanding
+from truegrade.analysis.standings import Matrix, RunStanding
+from truegrade.errors import first_few
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.prompts import POPULATIONS
 from truegrade.pipeline.suite_summary import MOST_CHANCE
@@ -74,6 +75,8 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 )
 """What `family` returns, in words, and samples without a verdict."""
 
+SHOWN_TASKS = 12
+"""Number of problem ids that a sentence lists before it gives the count of the rest."""
 NO_ANSWER = "without answer"
 """What `truegrade.records.UNANSWERED` collects: nothing to grade was found in the reply, or it was cut before."""
 
@@ -142,6 +145,18 @@ def spread_note(warnings: Sequence[Caution]) -> str:
     """Which profiles of a spread were given replies of another form than they take; empty without any."""
     named = [name for one in warnings if one.code == "reply-form" for name in one.profiles]
     return f", of which a part is due to replies in a form that {', '.join(named)} cannot read" if named else ""
+
+
+def spread(matrix: Matrix) -> str:
+    """How far the results of profiles over the same replies lie apart."""
+    ends = f"{matrix.lowest} to {matrix.highest}{spread_note(matrix.warnings)}"
+    differing = f"{fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}"
+    return f"spread {100 * matrix.spread:.1f} points, {ends}; the profiles disagree on {differing}"
+
+
+def first_tasks(names: Sequence[str]) -> str:
+    """The first of many ids, and how many more there are."""
+    return first_few(names, SHOWN_TASKS)
 
 
 def why_missing(summary: Summary) -> str:

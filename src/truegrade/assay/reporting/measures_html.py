@@ -11,7 +11,7 @@ from truegrade.assay.reporting.text import class_cells, compared_cells
 from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, Margin, bottom_axis, pc
-from truegrade.report.charts.svg_dots import PHONE_LETTERS, ROW_HEIGHT_PX
+from truegrade.report.charts.svg_rows import DOT_ROW_PX, PHONE_LETTERS
 from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import figure, folded, table
@@ -240,11 +240,11 @@ def j_chart(rows: Sequence[ProblemMeasure], name: str) -> Chart:
     bottom = 0.0 if low >= 0 else -0.5 if low >= -0.5 else -1.0
     shown = (0.0, 0.25, 0.5, 0.75, 1.0) if bottom == 0 else (-1.0, -0.5, 0.0, 0.5, 1.0)
     ticks = tuple((tick, f"{tick:g}") for tick in shown if tick >= bottom)
-    axis, height = Axis(low=bottom, high=1.0, ticks=ticks), ROW_HEIGHT_PX * len(rows)
+    axis, height = Axis(low=bottom, high=1.0, ticks=ticks), DOT_ROW_PX * len(rows)
     body = [*bottom_axis(axis, height)]
     told = []
     for place, (one, j, left, right) in enumerate(ends):
-        middle = place * ROW_HEIGHT_PX + ROW_HEIGHT_PX - 12
+        middle = place * DOT_ROW_PX + DOT_ROW_PX - 12
         told.append(f"{one.problem_id} {words.unit(j)} [{left:.2f}, {right:.2f}]")
         band = {"x": pc(axis.place(left)), "width": pc(axis.place(right) - axis.place(left)), "y": middle - 4}
         colour = "s1" if one.doubtful else "s0"

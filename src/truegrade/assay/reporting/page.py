@@ -14,7 +14,7 @@ from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.glossary import explained, terms_section
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import facts, folded, page, section
+from truegrade.report.page_parts import draw, facts, folded, page, section
 from truegrade.store.manifest import write_atomically
 
 A_CODE = 20
@@ -101,7 +101,7 @@ def write_assay_page(material: AssayMaterial, path: Path) -> Path:
 def render_assay(material: AssayMaterial) -> str:
     """The whole page; pure."""
     made = ((anchor, title, make(material)) for anchor, _, title, make in _SECTIONS)
-    body = join(*(section(*each) for each in made if each[2]), terms_section(TERMS))
+    body = join(*(section(*each) for each in made if each[2]), draw([terms_section(TERMS)]))
     return page(f"Assay · {_subject(material)}", _header(material, body), body, styles=STYLES)
 
 

@@ -15,14 +15,15 @@ from truegrade.assay.reporting import words
 from truegrade.errors import UnknownName
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import TEXTS, Cell, Exhibit, LongText
+from truegrade.report.document import Cell, LongText, Table
 from truegrade.report.export import make_folder
-from truegrade.report.tables import open_console, plain_table, row
+from truegrade.report.terminal import open_console, plain_table, row
+from truegrade.report.text_files import TEXTS
 from truegrade.store.manifest import write_atomically
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 SHORT_LINES = 4
 """Of a program that the terminal shows in full."""
@@ -74,7 +75,7 @@ def print_assay(
     out.print(Text(f"{read}everything: {folder}"))
 
 
-def _classes(measure: GraderMeasure, confidence: float) -> Table:
+def _classes(measure: GraderMeasure, confidence: float) -> RichTable:
     titles = ("", "accepted", "of", "rate", f"{100 * confidence:g} % interval", "problems", "hit means")
     table = plain_table(*titles)
     table.padding = (0, 1, 0, 0)  # so that a row fits 80 columns
@@ -97,7 +98,7 @@ def class_cells(share: AcceptedShare) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def _compared(measures: Sequence[GraderMeasure]) -> Table:
+def _compared(measures: Sequence[GraderMeasure]) -> RichTable:
     several = len({measure.benchmark for measure in measures}) > 1
     table = plain_table("grader", *(["benchmark"] if several else []), "TPR, %", "FPR, %", "J", "forgeable")
     table.padding = (0, 1, 0, 0)  # as for the classes; names of graders are broken rather than numbers
@@ -198,7 +199,7 @@ def write_tables(summary: AssaySummary, file_format: str, place: Path) -> list[P
     return paths
 
 
-def assay_exhibits(summary: AssaySummary) -> list[Exhibit]:
+def assay_exhibits(summary: AssaySummary) -> list[Table]:
     """Graders, classes, channels, shortest programs, operators and problems, as far as there are any."""
 
     def ppv(base: str) -> Callable[[GraderMeasure], Estimate | None]:
@@ -227,7 +228,7 @@ def assay_exhibits(summary: AssaySummary) -> list[Exhibit]:
         ("problems", "J by problem", lambda measure: measure.per_problem, _PROBLEMS),
     )
     tables = (
-        Exhibit(
+        Table(
             slug=slug,
             caption=title,
             head=("grader", "benchmark", *columns),

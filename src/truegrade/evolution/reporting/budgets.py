@@ -12,7 +12,7 @@ from truegrade.evolution.folder import Event
 from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis
-from truegrade.report.charts.svg_steps import Steps, step_lines
+from truegrade.report.charts.svg_lines import Steps, step_lines
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import figure, section, table
 

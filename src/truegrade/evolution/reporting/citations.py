@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from truegrade.evolution.reporting.search_material import SearchMaterial
-from truegrade.report.exhibits import latex
 from truegrade.report.methods import benchmark_entry, entry, key
+from truegrade.report.text_files import latex
 
 WORKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {

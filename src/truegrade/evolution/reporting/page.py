@@ -26,8 +26,7 @@ from truegrade.evolution.reporting.verdict import (
 )
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, inline
-from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
-from truegrade.report.charts.svg_dumbbells import Dumbbell, dumbbells
+from truegrade.report.charts.svg_rows import DotRow, Dumbbell, difference_rows, dot_range, dumbbells
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import facts, figure, folded, page, section, table
 from truegrade.store.manifest import write_atomically

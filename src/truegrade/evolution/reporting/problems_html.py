@@ -13,7 +13,7 @@ from truegrade.evolution.reporting.verdict import Shares, best_baseline, contend
 from truegrade.evolution.roles import CONTAINED, Overlap
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, dash
-from truegrade.report.charts.svg_parallel import ParallelLine, parallel
+from truegrade.report.charts.svg_lines import ParallelLine, parallel
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import figure, folded, section, table
 

@@ -19,9 +19,9 @@ from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.evolution.search_order import shortfall
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, Key, inline, number_axis, series, value_axis
-from truegrade.report.charts.svg_bars import Stack, stacked
 from truegrade.report.charts.svg_front import Kind, Mark, front_plot, shape
-from truegrade.report.charts.svg_strips import strips
+from truegrade.report.charts.svg_lines import strips
+from truegrade.report.charts.svg_rows import Stack, stacked
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import figure, folded, section, table
 

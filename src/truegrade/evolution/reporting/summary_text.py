@@ -13,9 +13,9 @@ from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.evolution.reporting.verdict import confidence_of, contenders, verdict
 from truegrade.evolution.search_order import Archive
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Cell, Exhibit, as_markdown
-from truegrade.report.tables import open_console, plain_table, row
-from truegrade.report.terminal import open_terminal
+from truegrade.report.document import Cautions, Cell, Prose, Table
+from truegrade.report.terminal import open_terminal, print_parts
+from truegrade.report.text_files import as_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -139,23 +139,21 @@ def _scores(event: Event) -> str:
 
 def print_summary(material: SearchMaterial, console: Console | None = None) -> None:
     """Print the conclusion, the comparison and the warnings."""
-    from rich.text import Text
-
-    judged, out = verdict(material), open_console(console)
-    out.print(Text(f"{material.evolution.name} · {material.evolution.base}: {judged.title}", style="bold"))
-    for sentence in judged.sentences:
-        out.print(Text(sentence))
-    for exhibit in tables(material):
-        shown = plain_table(*exhibit.head)
-        for cells in exhibit.rows:
-            row(shown, *map(str, cells))
-        out.print(Text(exhibit.caption, style="dim"))
-        out.print(shown)
-    for one in contenders(material):
-        for selected in one.selected:
-            out.print(Text(f"{label(selected, one)}: {described(selected.genome)}", style="dim"))
-    for doubt in judged.doubts:
-        out.print(Text(f"! {doubt}", style="yellow"))
+    judged = verdict(material)
+    title = f"{material.evolution.name} · {material.evolution.base}: {judged.title}"
+    selected = (
+        Prose(text=f"{label(each, one)}: {described(each.genome)}", tone="remark")
+        for one in contenders(material)
+        for each in one.selected
+    )
+    print_parts(
+        Prose(lead=title),
+        *(Prose(text=sentence) for sentence in judged.sentences),
+        *tables(material),
+        *selected,
+        Cautions([Prose(text=doubt) for doubt in judged.doubts]),
+        console=console,
+    )
 
 
 def markdown_summary(material: SearchMaterial) -> str:
@@ -171,14 +169,14 @@ def markdown_summary(material: SearchMaterial) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def tables(material: SearchMaterial) -> list[Exhibit]:
+def tables(material: SearchMaterial) -> list[Table]:
     """The final comparison, or the progress of the searches."""
     if material.final is None:
         return [_so_far(material)]
     return [_final(material), *([_compared(material)] if len(contenders(material)) > 1 else [])]
 
 
-def _final(material: SearchMaterial) -> Exhibit:
+def _final(material: SearchMaterial) -> Table:
     final = material.final
     assert final is not None
     rows: list[list[Cell]] = [["base", "–", fmt.estimate(final.base), "–", "–"]]
@@ -198,10 +196,10 @@ def _final(material: SearchMaterial) -> Exhibit:
         f"Pass rates on {fmt.plural(final.base.tasks, 'final problem')}; differences in points;"
         f" {confidence_of(final)} % confidence intervals"
     )
-    return Exhibit(slug="final", caption=caption, head=head, rows=rows)
+    return Table(slug="final", caption=caption, head=head, rows=rows)
 
 
-def _compared(material: SearchMaterial) -> Exhibit:
+def _compared(material: SearchMaterial) -> Table:
     found = contenders(material)
     rows: list[list[Cell]] = [
         [
@@ -217,10 +215,10 @@ def _compared(material: SearchMaterial) -> Exhibit:
         f"Means over {fmt.plural(len(found[0].selected), 'replicate')}; the difference is {found[0].search} minus"
         " the search, in points; costs are of one replicate"
     )
-    return Exhibit(slug="compared", caption=caption, head=head, rows=rows)
+    return Table(slug="compared", caption=caption, head=head, rows=rows)
 
 
-def _so_far(material: SearchMaterial) -> Exhibit:
+def _so_far(material: SearchMaterial) -> Table:
     name = material.headline
     rows: list[list[Cell]] = []
     base = material.anchor("base")
@@ -239,7 +237,7 @@ def _so_far(material: SearchMaterial) -> Exhibit:
             ]
         )
     head = ("search", "evaluated", f"best {name}", "front", "hypervolume")
-    return Exhibit(
+    return Table(
         slug="progress",
         caption="On the selection problems (optimistic, because genomes are selected by them)",
         head=head,
