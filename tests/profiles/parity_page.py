@@ -22,10 +22,10 @@ HEAD = """| profile | data set | rows | equal | at a limit | passed |
 | --- | --- | --- | --- | --- | --- |
 """
 PUBLISHED = """
-The same for files that others published (`run_parity.py --files FILE...`):
+The same for files that others published (`run_parity.py --files FILE...`), with the equal rows of each profile:
 
-| profile | data set | file | rows | equal | at a limit | passed |
-| --- | --- | --- | --- | --- | --- | --- |
+| file | data set | rows | equal |
+| --- | --- | --- | --- |
 """
 _LINE = re.compile(r"(\S+) +(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +\d+ s")
 
@@ -72,11 +72,11 @@ def tables(printed: str, totals: dict[tuple[str, str], int]) -> str:
         lines += ["", f"Not in these logs: {', '.join(missing)}."]
     files = [(profile, *name.rsplit(":", 1), one) for (profile, name), one in found.items() if "." in name]
     if files:
-        rows = (
-            f"| `{open_profile(profile).id}` | {name} | {file} | {one.cells()} |"
-            for profile, name, file, one in files
-        )
-        lines += (PUBLISHED + "\n".join(rows)).splitlines()
+        rows: dict[tuple[str, str, int], list[str]] = {}
+        for profile, name, file, one in files:
+            rows.setdefault((file, name, one.rows), []).append(f"`{open_profile(profile).id}` {one.equal}")
+        told = (f"| {' | '.join(map(str, key))} | {', '.join(equal)} |" for key, equal in rows.items())
+        lines += (PUBLISHED + "\n".join(told)).splitlines()
         kept += [(profile, name, one) for profile, name, _, one in files]
     single = [line for *_, one in kept if one.differ for line in one.below]
     if single:

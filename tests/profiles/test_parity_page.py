@@ -36,7 +36,7 @@ def test_the_page_names_what_was_compared_what_differed_and_what_was_not_compare
 def test_files_that_others_published_have_a_table_of_their_own():
     line = "evalplus  humanevalplus:completion:samples.jsonl  20  19  1  0  15  3 s\n"
     text = tables(f"{PRINTED}{line}    differs: HumanEval/0 ours True\n", TOTALS)
-    assert "| humanevalplus:completion | samples.jsonl | 20 | 19 | 0 | 15 |" in text
+    assert "| samples.jsonl | humanevalplus:completion | 20 | `evalplus@26d6d00` 19 |" in text
     assert "evalplus, humanevalplus:completion:samples.jsonl\n    differs: HumanEval/0" in text
 
 
