@@ -13,7 +13,7 @@ fitted over the sizes, so that what a run pays once (starting, the report of the
 - ``ray driver``: the same with batches handed to actors and verdicts taken back (``--ray``: one core, this one);
 - ``stored``: bytes of a verdict and of its completion, as written and compressed with zlib.
 
-CPU is measured, because wall time on a shared machine is the other users'. ``docs/scale.md`` has the result.
+CPU is measured, because wall time on a shared machine is the other users'. ``docs/service.md`` has the result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Every command of the how-to pages is run, in order, against stand-ins for what a reader has.
 
 Services are one local server that gives the same reply to everything; sizes are cut down. What is not run here is
-named in `NOT_RUN`, with the place that runs it. Tutorials are run as they stand, by `test_site`, and the page on
-extensions by `tests/registry`.
+named in `NOT_RUN`, with the place that runs it. Tutorials are run as they stand, by `test_site`, and the
+examples of the page on extensions by `tests/registry`.
 """
 
 import json
@@ -23,7 +23,7 @@ from truegrade.datasets.executions import built_path
 from truegrade.models import find_preset
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {ROOT / "docs" / "extend.md"})
+PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")})
 NOT_RUN = {
     r"^(serve|view)": "runs until it is stopped: tests/web, tests/models",
     r"^evolve": "takes minutes: tests/evolution/running",
@@ -47,7 +47,8 @@ LOCAL = ("baseline/", "embedded/")
 
 
 def commands(page):
-    for block in re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE):
+    text = extend_page.parts()[1] if page == extend_page.PAGE else page.read_text()
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         for line in block.splitlines():
             if line.startswith("$ truegrade "):
                 yield line.removeprefix("$ truegrade ")

@@ -38,6 +38,13 @@ def test_the_root_and_the_page_on_architecture_say_the_same_as_the_floors():
     ]
 
 
+def test_the_files_that_the_page_on_architecture_names_are_there():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    named = [name for name in re.findall(r"`([\w/]+\.py)`", page) if "NAME" not in name]
+    assert len(named) > 20
+    assert not [name for name in named if not (ROOT / "src" / "truegrade" / name).exists()]
+
+
 def test_import_truegrade_pulls_nothing_heavy():
     loaded = run_python("import truegrade, sys; print(*sys.modules)").split()
     assert not HEAVY & set(loaded)

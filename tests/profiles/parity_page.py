@@ -18,14 +18,14 @@ from run_parity import COMPARISONS, corpus
 from truegrade.profiles import open_profile
 
 PART = "code generation, by tests/profiles/parity_page.py"
-HEAD = """| profile | data set | rows | of all | equal | verdicts that differ | decided by a limit | passed |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+HEAD = """| profile | data set | rows | equal | at a limit | passed |
+| --- | --- | --- | --- | --- | --- |
 """
 PUBLISHED = """
-The same for files that others published (`run_parity.py --files FILE...`):
+The same for files that others published (`run_parity.py --files FILE...`), with the equal rows of each profile:
 
-| profile | data set | file | rows | equal | verdicts that differ | decided by a limit | passed |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| file | data set | rows | equal |
+| --- | --- | --- | --- |
 """
 _LINE = re.compile(r"(\S+) +(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +\d+ s")
 
@@ -41,6 +41,10 @@ class Counts:
     passed: int
     below: list[str]
     """What it is, then the lines on single rows."""
+
+    def cells(self) -> str:
+        """As a row of a table has them; what differs stands below the table."""
+        return f"{self.rows} | {self.equal} | {self.limited} | {self.passed}"
 
 
 def main() -> None:
@@ -61,24 +65,19 @@ def tables(printed: str, totals: dict[tuple[str, str], int]) -> str:
         totals: rows of the whole corpus, by profile and data set.
     """
     found = compared(printed)
-    kept = [(*key, rows, found[key]) for key, rows in totals.items() if key in found]
-    lines = [
-        f"| `{open_profile(profile).id}` | {benchmark} | {one.rows} | {rows} | {one.equal} | {one.differ} "
-        f"| {one.limited} | {one.passed} |"
-        for profile, benchmark, rows, one in kept
-    ]
+    kept = [(*key, found[key]) for key in totals if key in found]
+    lines = [f"| `{open_profile(profile).id}` | {benchmark} | {one.cells()} |" for profile, benchmark, one in kept]
     missing = [f"`{profile}` on {benchmark}" for profile, benchmark in totals if (profile, benchmark) not in found]
     if missing:
         lines += ["", f"Not in these logs: {', '.join(missing)}."]
     files = [(profile, *name.rsplit(":", 1), one) for (profile, name), one in found.items() if "." in name]
     if files:
-        rows = (
-            f"| `{open_profile(profile).id}` | {name} | {file} | {one.rows} | {one.equal} | {one.differ} "
-            f"| {one.limited} | {one.passed} |"
-            for profile, name, file, one in files
-        )
-        lines += (PUBLISHED + "\n".join(rows)).splitlines()
-        kept += [(profile, name, one.rows, one) for profile, name, _, one in files]
+        rows: dict[tuple[str, str, int], list[str]] = {}
+        for profile, name, file, one in files:
+            rows.setdefault((file, name, one.rows), []).append(f"`{open_profile(profile).id}` {one.equal}")
+        told = (f"| {' | '.join(map(str, key))} | {', '.join(equal)} |" for key, equal in rows.items())
+        lines += (PUBLISHED + "\n".join(told)).splitlines()
+        kept += [(profile, name, one) for profile, name, _, one in files]
     single = [line for *_, one in kept if one.differ for line in one.below]
     if single:
         lines += ["", "Rows that differ:", "", "```text", *single, "```"]

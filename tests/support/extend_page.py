@@ -10,9 +10,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 MODULES = ("doubling", "fenced", "parrot", "politely", "csv_answers", "verdict_table", "sweep")
 
 
+def parts() -> tuple[str, str]:
+    """The page's examples, whose commands build on each other, and what it says of other harnesses."""
+    examples, _, others = PAGE.read_text().partition("\n## Inside other harnesses\n")
+    return examples, others
+
+
 def files() -> dict[str, str]:
     """What the page shows below a file's name."""
-    found = re.findall(r"^`([\w./-]+)`:\n\n(`{3,})\w+\n(.*?)^\2$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^`([\w./-]+)`:\n\n(`{3,})\w+\n(.*?)^\2$", parts()[0], re.DOTALL | re.MULTILINE)
     return {name: text for name, _, text in found}
 
 
@@ -22,7 +28,7 @@ def write_files(folder: Path) -> None:
 
 
 def commands() -> list[list[str]]:
-    lines = re.findall(r"^\$ truegrade (.*)$", PAGE.read_text(), re.MULTILINE)
+    lines = re.findall(r"^\$ truegrade (.*)$", parts()[0], re.MULTILINE)
     return [shlex.split(line) for line in lines]
 
 

@@ -196,5 +196,6 @@ def test_the_documentation_s_python_runs(service):
     text = (Path(__file__).parents[3] / "docs" / "service.md").read_text()
     blocks = re.findall(r"^```py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert blocks
+    scope = {"address": service.address, "token": service.token}
     for block in blocks:
-        exec(compile(block, "service.md", "exec"), {"address": service.address, "token": service.token})
+        exec(compile(block, "service.md", "exec"), scope)

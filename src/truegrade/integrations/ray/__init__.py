@@ -5,7 +5,7 @@
 `shipping` takes problems there once, `queueing` decides which samples make the next batch.
 
 Ray schedules, moves objects and restarts actors; what was lost with its machine is done again elsewhere, which
-changes nothing, because results are keyed by what they are of. ``docs/scale.md``.
+changes nothing, because results are keyed by what they are of. ``docs/service.md``.
 """
 
 from __future__ import annotations
