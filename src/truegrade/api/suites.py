@@ -14,8 +14,8 @@ from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding
 from truegrade.api import DEFAULT_PROFILES, unsafe_allowed
 from truegrade.api.pairs import AskedPairs, SharedSettings, WantedBenchmark, evaluate
 from truegrade.api.several import refuse_shared
+from truegrade.benchmarks import find_benchmark
 from truegrade.benchmarks.base import BenchmarkSpec, limit_of
-from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
 from truegrade.datasets.download import find, locate
 from truegrade.datasets.sources import UNPINNED

@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, AnswerRule, inputs_of, is_plain
-from truegrade.benchmarks import humaneval, mbpp
-from truegrade.benchmarks.table import find_benchmark
+from truegrade.benchmarks import find_benchmark, humaneval, mbpp
 from truegrade.builders.shapes import (
     MANY,
     SOME,

@@ -216,7 +216,7 @@ VARIABLE = "_TRUEGRADE_COMPLETE"
 
 
 def _benchmarks() -> Iterable[str]:
-    from truegrade.benchmarks.table import REGISTRY
+    from truegrade.benchmarks import REGISTRY
 
     return REGISTRY.names()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from truegrade.extraction.contest_programs import last_pair
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule
 from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, cut_answer
 from truegrade.profiles.contest_words import question

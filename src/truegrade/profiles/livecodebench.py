@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from truegrade.extraction.contest_programs import base_reply, last_pair
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import NO_EXAMPLES, Rule
 from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, ContestProfile, contest_task
 from truegrade.profiles.livecodebench_prompts import DEFAULT_STYLE, STYLES, STYLES_SINCE_B95A71C, official_prompt

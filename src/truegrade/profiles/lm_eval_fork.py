@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from truegrade.extraction.contest_programs import first_pair
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule
 from truegrade.profiles.contest_profile import GUARD, TIMEOUT_S, ContestProfile
 from truegrade.profiles.contest_words import question

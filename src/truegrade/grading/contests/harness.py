@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.contests import inside
+from truegrade.grading.contests import Rules, inside
 from truegrade.grading.contests.output_comparison import same_output
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.screen import plain, supplied
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor

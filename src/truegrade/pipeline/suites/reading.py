@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from truegrade.benchmarks import BENCHMARKS, READERS, known_benchmark
 from truegrade.benchmarks.base import limit_of
-from truegrade.benchmarks.table import BENCHMARKS, READERS, known_benchmark
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.files.json_text import convert, place_of
 from truegrade.pipeline.suites.suite import BenchmarkSuite, SuiteBenchmark

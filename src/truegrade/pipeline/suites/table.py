@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from truegrade.benchmarks.table import BENCHMARKS
-from truegrade.benchmarks.table import REGISTRY as KNOWN_BENCHMARKS
+from truegrade.benchmarks import BENCHMARKS
+from truegrade.benchmarks import REGISTRY as KNOWN_BENCHMARKS
 from truegrade.pipeline.suites.reading import read_suite
 from truegrade.pipeline.suites.suite import BenchmarkSuite
 from truegrade.registry import Found, Registry

@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import ClassVar
 
 from truegrade.extraction.contest_programs import last_pair
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.driver import close
 from truegrade.grading.contests.harness import Harness, right
-from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule
 from truegrade.profiles.contest_profile import GUARD
 from truegrade.profiles.rewards.contest_reward import PROMPT, SHARED_DEFECTS, ContestReward, no_error

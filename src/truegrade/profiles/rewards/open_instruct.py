@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from truegrade.extraction.blocks import spans
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness, grade_as
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE

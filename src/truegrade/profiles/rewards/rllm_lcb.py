@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.profiles.base import Rule
 from truegrade.profiles.contest_profile import CONTEST_LIMITS, GUARD, TIMEOUT_S
 from truegrade.profiles.rewards.contest_reward import PROMPT, SHARED_DEFECTS, ContestReward, no_error
