@@ -1,4 +1,4 @@
-"""A claim resolved against a run: which problems and denominators it is about, and what stands in the way."""
+"""A claim resolved against a run, and whether a file's own number prints as the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor's side of a zygote: starts it, asks it for processes, ends it."""
+"""The supervisor's side of a zygote: starts it, with what it has loaded; asks it for processes; ends it."""
 
 from __future__ import annotations
 

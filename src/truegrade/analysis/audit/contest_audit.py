@@ -1,4 +1,4 @@
-"""Audit of a file of contest answers, with the data set or without it.
+"""Audit of files of contest answers: extraction, verdicts, metrics, and answers run again.
 
 Without it, as result files are published, the samples that statements show are all the tests there are: they can
 prove a recorded pass wrong and tell a wrong program from one whose output was not captured, and no more.

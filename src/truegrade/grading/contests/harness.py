@@ -1,4 +1,4 @@
-"""A published grader of contest problems, run in the sandbox: its results and metadata, our verdict on them."""
+"""A published grader of contest problems, run in the sandbox: our verdict on its results."""
 
 from __future__ import annotations
 
