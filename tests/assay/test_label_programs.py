@@ -8,7 +8,7 @@ from oracle_problems import CLAMP, clamp_problem, oracle_problem
 from truegrade.assay.input_domain import infer_domain
 from truegrade.assay.labelling import OracleLabeller, find_witness, replay
 from truegrade.assay.oracle import OracleInput, ProblemOracle, build_oracle
-from truegrade.benchmarks.table import find_benchmark
+from truegrade.benchmarks import find_benchmark
 from truegrade.sandbox import Limits, Sandbox
 
 

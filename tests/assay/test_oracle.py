@@ -11,7 +11,7 @@ from support.cpu import cpu_within
 from truegrade.assay.answers import TOO_LARGE, AnswerRule, answers_of, is_plain, read_call, written_call
 from truegrade.assay.input_domain import find_companions, known_calls
 from truegrade.assay.oracle import build_oracle
-from truegrade.benchmarks.table import find_benchmark
+from truegrade.benchmarks import find_benchmark
 from truegrade.records import Case
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store.journal import ignore

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import get_completion_class
 
-from truegrade.benchmarks.table import REGISTRY as BENCHMARKS
+from truegrade.benchmarks import REGISTRY as BENCHMARKS
 from truegrade.cli import main
 from truegrade.cli.files import VARIABLE
 from truegrade.models import list_models

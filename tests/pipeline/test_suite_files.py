@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from truegrade.benchmarks.table import BENCHMARKS
+from truegrade.benchmarks import BENCHMARKS
 from truegrade.builders.dsl_list import DslListOptions
 from truegrade.builders.dsl_list import build as build_rows
 from truegrade.builders.mutation.file import mutate_rows

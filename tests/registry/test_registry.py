@@ -7,7 +7,7 @@ import pytest
 
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.benchmarks import BENCHMARKS, find_benchmark, list_benchmarks
-from truegrade.benchmarks.table import REGISTRY as BENCHMARK_REGISTRY
+from truegrade.benchmarks import REGISTRY as BENCHMARK_REGISTRY
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.evolution.searchers import REGISTRY as SEARCHERS
 from truegrade.models import open_model

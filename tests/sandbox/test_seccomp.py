@@ -186,11 +186,11 @@ def test_a_file_is_cut_off_by_those_who_may_write_to_it_only(arch):
 
 UNDER_LANDLOCK_2 = """
 import os, sys
-from truegrade.sandbox import landlock
+from truegrade.sandbox import confine
 from truegrade.sandbox.confine import MACHINES, Filter, _prctl, jail_filter
-landlock.version = lambda: 2
+confine.version = lambda: 2
 _prctl(38, 1)
-landlock.restrict_files(["/"], ["."], execute=False)
+confine.restrict_files(["/"], ["."], execute=False)
 if sys.argv[1] == "filtered":
     Filter(jail_filter(MACHINES[os.uname().machine], truncation=False)).install()
 for number, cut in enumerate((

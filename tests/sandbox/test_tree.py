@@ -193,6 +193,7 @@ def test_folders_of_packages_are_hidden():
 INSTALLED_IN_TMP = """
 import sys
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.levels import detect
 program = '''
 import os
 def f(installed):

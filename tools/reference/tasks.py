@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
-from truegrade.benchmarks import find_benchmark
+from truegrade.benchmarks import BENCHMARKS, find_benchmark
 from truegrade.benchmarks.base import BenchmarkSpec
-from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.datasets import source
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.profiles.base import covered_benchmarks

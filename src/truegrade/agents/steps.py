@@ -1,4 +1,4 @@
-"""``steps.jsonl``: everything an agent did on the way to each of its answers, one step a line.
+"""``steps.jsonl``: what an agent did on the way to its answers; and what it may know of a problem.
 
 A step is on disk before the next is begun. A killed run therefore loses at most the step in flight of each sample,
 and asks again for nothing that is stored.

@@ -16,8 +16,8 @@ from truegrade.api.pairs import (
     evaluate_pairs,
     refuse_shared,
 )
+from truegrade.benchmarks import find_benchmark
 from truegrade.benchmarks.base import BenchmarkSpec
-from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
 from truegrade.datasets.download import find, locate
 from truegrade.datasets.sources import UNPINNED

@@ -1,4 +1,4 @@
-"""From what a grader said to whether it accepted: one verdict for each probe, in the grader's own measure."""
+"""Whether a grader accepted a probe, which ways of cheating reach its verdict, and how steady it is."""
 
 from __future__ import annotations
 

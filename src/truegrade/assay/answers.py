@@ -1,4 +1,4 @@
-"""What programs answer on inputs, call by call, and whether two answers are the same one.
+"""What programs answer on inputs, call by call; calls and values as text and back.
 
 Programs on stdin are asked as if they were functions from the text of an input to the text of an output. Each
 input has a process of its own, as under `strict`, whose preamble is offered here too. Programs are whole, inputs

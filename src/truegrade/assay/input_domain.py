@@ -1,4 +1,4 @@
-"""The domain of a function, as far as known calls tell, and inputs near these calls.
+"""What a problem tells: its right answers, and the domain of its inputs as known calls show it.
 
 A domain has a shape for each argument, and relations between arguments. New inputs are known ones after a few
 changes that keep kinds, ranges, lengths and order. The idea of changing known arguments by their types, and the
@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, AnswerRule, inputs_of, is_plain
-from truegrade.benchmarks import humaneval, mbpp
-from truegrade.benchmarks.table import find_benchmark
+from truegrade.benchmarks import find_benchmark, humaneval, mbpp
 from truegrade.builders.shapes import (
     MANY,
     SOME,

@@ -1,4 +1,4 @@
-"""What an assay concludes: ``summary.json``.
+"""What an assay concludes (``summary.json``), and conditions on it by which a check fails.
 
 Every share is a fraction in [0, 1]. An interval is at the confidence of the whole assay and clustered by problem.
 """

@@ -29,9 +29,9 @@ from truegrade.assay.running import AssayRequest, label_limits, run_assay, write
 from truegrade.assay.targets import Target
 from truegrade.assay.targets.opening import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests, open_target
 from truegrade.assay.targets.programs import words_of_command
+from truegrade.benchmarks import REGISTRY
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
-from truegrade.benchmarks.table import REGISTRY
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.progress import Progress

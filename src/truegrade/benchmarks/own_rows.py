@@ -1,4 +1,4 @@
-"""A benchmark without Python: a JSON Lines file of problems and, if there is more to say, a TOML header beside it.
+"""Benchmarks without Python: rows in JSON Lines with a TOML header, changed problems among them.
 
 A row with an ``entry_point`` asks for a function, graded by test source; one without asks for a program, graded by
 what it prints. The problems are those kinds of task that the built-in benchmarks have, graded by the same graders.

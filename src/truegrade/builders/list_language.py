@@ -1,4 +1,4 @@
-"""The operations of the list language: name, types and the Python that each one is.
+"""The list language: its operations, and its programs as Python and as s-expressions.
 
 ``published`` has the operations of DSL-List (DreamCoder's list language as DeepSynth carries it; the Python of
 each is described in akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl/neural_pcfg.py), with lists of

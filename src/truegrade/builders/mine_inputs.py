@@ -1,4 +1,4 @@
-"""Functions of a repository, the calls that stand in it, and the arguments that they are called with.
+"""Execution rows from a repository: its functions, the calls that stand in it, and their arguments.
 
 Which arguments a function is called with: those that make it go ways that others do not.
 

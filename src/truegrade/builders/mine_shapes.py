@@ -1,4 +1,4 @@
-"""Which values a parameter takes: read from its annotation, its default value, or what is done with it."""
+"""Which values a parameter takes, read from what stands in a program, and values drawn of them."""
 
 from __future__ import annotations
 

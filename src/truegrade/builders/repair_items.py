@@ -1,4 +1,4 @@
-"""Run programs of the grammar, bugs included, without `exec`: a walk over the syntax tree with a budget of steps.
+"""Repair items: a right program, the same with a bug, calls that tell them apart, an interpreter.
 
 Only what the grammar and its mutants are made of is known, so a program can reach nothing but its arguments, and
 an endless loop ends after the same step on every machine.

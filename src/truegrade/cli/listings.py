@@ -86,7 +86,7 @@ _all_option = click.option(
 @json_option
 def benchmarks(everything: bool, as_json: bool) -> None:
     """List the benchmarks; --json lists all of them."""
-    from truegrade.benchmarks.table import REGISTRY
+    from truegrade.benchmarks import REGISTRY
 
     listed = usable(REGISTRY)
     if as_json:

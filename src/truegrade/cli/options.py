@@ -322,7 +322,7 @@ workers_option = _setting("workers")
 
 
 def _benchmarks() -> Iterable[str]:
-    from truegrade.benchmarks.table import REGISTRY
+    from truegrade.benchmarks import REGISTRY
 
     return REGISTRY.names()
 

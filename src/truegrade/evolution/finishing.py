@@ -1,4 +1,4 @@
-"""The end of an evolution: the selected genomes on the final problems, and the exported adapter."""
+"""The end of an evolution: which genome is selected, the final problems, and the exported adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roles of problems: training, selection, final report, forgetting.
+"""The roles of problems: training, selection, final report, forgetting; those of QuixBugs among them.
 
     train        adapters learn from these
     selection    the search sees these scores, so they flatter what it chose

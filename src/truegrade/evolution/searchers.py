@@ -1,4 +1,4 @@
-"""Search strategies by name: the one table of what ``evolve`` can search with."""
+"""Search strategies by name, and those that breed genomes or learn where good genes lie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``strict`` rule for programs on standard input: the block that is the program, whatever stands around it."""
+"""Programs of contest answers: the ``strict`` rule, LiveCodeBench's, and samples of statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equalities between a call and a value, read out of text: ``assert f(x) == v`` and its relatives.
+"""Equalities between a call and a value read out of text, and how far an expression reaches.
 
 Accepted: ``f(x) == v``, ``v == f(x)``, ``f(x) is None``, parentheses around any part, an assertion message, prose
 behind it. Not accepted: compound conditions (``f(x) == 0 or 1``), chains, comparisons that are no equality.

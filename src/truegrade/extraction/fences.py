@@ -1,4 +1,4 @@
-"""Fenced code blocks of markdown, as models really write them.
+"""Fenced code blocks as models write them, and completions that go on where a prompt's code ends.
 
 The rules are those of CommonMark 0.31 section 4.5 (three or more back-ticks or tildes, closed by at least as many)
 loosened where a stricter reading loses code: any indentation, an opening fence behind prose, a closing fence

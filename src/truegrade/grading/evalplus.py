@@ -1,4 +1,4 @@
-"""EvalPlus' grading: base and plus inputs in a process each, limits that scale with the reference, its oracles.
+"""EvalPlus' grading, and the test programs of the hub's copies of its sets.
 
 evalplus/evalplus@26d6d00 ``evalplus/evaluate.py``, ``evalplus/eval/__init__.py``, ``evalplus/gen/util``. The
 expected outputs are the reference's, computed once a task in the sandbox.

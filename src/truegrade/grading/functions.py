@@ -1,4 +1,4 @@
-"""Grading a function by test source, and by comparison with a reference program."""
+"""Grading a function by tests or by comparison with a reference, and the rules that compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting a program together from what the data set gives and what the model answered."""
+"""Putting a program together from data set and answer; what rLLM puts around it."""
 
 from __future__ import annotations
 

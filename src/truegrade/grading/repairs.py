@@ -1,4 +1,4 @@
-"""Grading a repair test by test, so that a verdict says how many tests passed.
+"""Grading a repair test by test; a suite of tests taken apart for it.
 
 All tests share a process as long as it lives. One that ends the process (a limit, a crash) fails, and those behind
 it run in a fresh one; if it had shared the CPU time of others before it, it first gets another try of its own.

@@ -1,4 +1,4 @@
-"""Grading a program by a suite of unit tests: in the judge's process where that can be, else in the program's."""
+"""Grading a program by a suite of unit tests, whole or by parts such as classes and security."""
 
 from __future__ import annotations
 

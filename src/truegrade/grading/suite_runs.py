@@ -1,4 +1,4 @@
-"""One run of a suite of unit tests in the jail, and what it reports."""
+"""One run of a suite of unit tests in the jail, beside the program or in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of a constant: the original and others that a program which knows none of them cannot tell from it.
+"""Which constants of an assertion may be changed, and into what, unseen by a program.
 
 Values fall into disjoint blocks; which block a value is in depends on nothing but the value and the rest of the
 suite, and is the same for every value of it. So if the values of a block are equally likely to be expected, all

@@ -1,4 +1,4 @@
-"""The tests of a problem in the shapes in which graders of others take them (``tests_as``)."""
+"""The tests of a problem as graders of others take them (``tests_as``), or some of them alone."""
 
 from __future__ import annotations
 

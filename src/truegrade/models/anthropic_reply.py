@@ -1,4 +1,4 @@
-"""Reading a message of Anthropic's Messages API."""
+"""Reading what Anthropic's Messages API answers: messages, and errors by what they end."""
 
 from __future__ import annotations
 

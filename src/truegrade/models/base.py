@@ -1,4 +1,4 @@
-"""The small protocol that every back end speaks."""
+"""The protocols that back ends speak: one request, or batches that are answered within a day."""
 
 from __future__ import annotations
 

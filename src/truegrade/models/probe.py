@@ -1,4 +1,4 @@
-"""The honesty probe: which parameters does a server honour, seen from what comes back?
+"""The honesty probe: which parameters a server honours, and what each feature's replies say.
 
 Some servers take n, temperature, seed or logprobs without a word and without effect, and some answer to any model
 name; a pass@5 from such a server is a pass@1 printed five times. A dozen short requests tell, `LIMIT` tokens each.

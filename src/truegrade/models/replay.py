@@ -1,4 +1,4 @@
-"""Stored answers with the face of a model: the same run again, without asking anybody."""
+"""Models that answer from what is stored: a run again, or the response cache before a service."""
 
 from __future__ import annotations
 

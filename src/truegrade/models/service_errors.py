@@ -1,4 +1,4 @@
-"""What clients of services share: failures, replies, the log of requests, and how many are under way.
+"""What clients of services share: failures and their causes, replies, the log of requests.
 
 What a failed request means: whether to ask again, to change the request, or to stop the run.
 """

@@ -10,9 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from truegrade.benchmarks import find_benchmark, known_benchmark
+from truegrade.benchmarks import REGISTRY, find_benchmark, known_benchmark, load_found
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.table import REGISTRY, load_found
 from truegrade.datasets import pull, source
 from truegrade.datasets.download import find
 from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError, first_few

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness, grade_as
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement

@@ -11,8 +11,8 @@ import msgspec
 from truegrade import prompts
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import base_reply, last_pair
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import sys
 from _io import StringIO, _IOBase
-from _socket import SHUT_WR, socketpair
+from _socket import SHUT_WR, socketpair  # `socket` would be loaded into every program
 from _thread import _count as count_threads
 from _weakref import ReferenceType
 from atexit import _ncallbacks as count_callbacks

@@ -1,4 +1,4 @@
-"""From values to bytes, in the format of `truegrade.sandbox.wire`."""
+"""From values to bytes, tables of pandas included, in the format of `truegrade.sandbox.wire`."""
 
 from __future__ import annotations
 

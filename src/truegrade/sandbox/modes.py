@@ -1,4 +1,4 @@
-"""The ways to run a program, each as one conversation with its process.
+"""The ways to run a program, each as one conversation with its process; a cache of compiled code.
 
 Every function here drives a fresh `Supervisor` and says how the run ended, as a `Stop` that it returns or,
 where a limit or a forgery cut the conversation short, raises.

@@ -1,4 +1,4 @@
-"""Filters of system calls, assembled by hand: classic BPF over ``struct seccomp_data``.
+"""Filters of system calls: calls by name and number, and classic BPF assembled by hand.
 
 Two filters stack, and the kernel takes the stricter answer. `jail_filter` is installed once per zygote and
 allows the calls of `truegrade.sandbox.seccomp`; `sample_filter` is installed in every child and forbids new

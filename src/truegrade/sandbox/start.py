@@ -17,7 +17,7 @@ from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
 _TALK = ("wire", "encode", "decode", "frames", "rlimits", "objects", "mirror")
-_SERVE = ("seccomp", "confine", "footprint", "sweep", "zygote")
+_SERVE = ("seccomp", "confine", "footprint", "zygote")
 _JUDGING = ("judging", "stand_ins", "judge")
 MODULES = {"child": (*_TALK, *_SERVE, "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}
 

@@ -1,4 +1,4 @@
-"""What of the machine's files a program may open: the interpreter, its standard library, and packages by name.
+"""What of the machine's files a program may open: interpreter, packages, shared libraries.
 
 It is a list of what is allowed. The environment that Truegrade runs in is never shown as a whole: it can hold data
 sets with their solutions, and Truegrade itself holds some. Landlock enforces the list at levels 2 and 3; at level

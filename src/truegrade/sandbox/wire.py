@@ -1,4 +1,4 @@
-"""Values as bytes, and back: the only form in which anything crosses between a program and its grader.
+"""Values as bytes: the form in which they cross, what stands for those that cannot, how runs end.
 
 A value is one tag byte and what the tag needs. Lengths are unsigned 32-bit little-endian; integers are
 length-prefixed two's complement, floats their 8 bytes, so nothing depends on decimal conversion:

@@ -1,4 +1,4 @@
-"""The supervisor's side of a zygote: starts it, asks it for processes, ends it."""
+"""The supervisor's side of a zygote: starts it, with what it has loaded; asks it for processes; ends it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from truegrade.sandbox.bubblewrap import spare_uid
 from truegrade.sandbox.limits import FILTERS, LIMITS_ONLY, NAMESPACES, GraderNeeds, Limits, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
 from truegrade.sandbox.start import MODULES
-from truegrade.sandbox.sweep import empty
 from truegrade.sandbox.tree import DEVICES, Tree, tree
-from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT
+from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT, empty
 
 # ------------------------ Which modules a zygote has loaded before it forks: a kind for programs of each sort.
 

@@ -1,4 +1,4 @@
-"""How often a grader accepts right programs (TPR) and wrong ones (FPR), and what follows of it, with intervals.
+"""How often a grader errs, what follows of it, and pass rates corrected by an audit.
 
 TPR is the share of right programs that it accepts, FPR that of wrong ones, and J = TPR - FPR (Youden 1950, Cancer
 3:32-35): 1 for a grader that is never wrong, 0 for one whose verdicts say nothing. Problems are clusters: a test

@@ -1,4 +1,4 @@
-"""Execution reasoning as a whole: what a run says about prediction and choice, and how two runs differ."""
+"""Execution reasoning as a whole: prediction and choice, two runs, problems and changed ones."""
 
 from __future__ import annotations
 

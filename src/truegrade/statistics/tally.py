@@ -1,4 +1,4 @@
-"""Counts of the samples of one problem, and the metrics over many problems."""
+"""Counts of the samples of one problem, pass@k, and the metrics over many problems."""
 
 from __future__ import annotations
 

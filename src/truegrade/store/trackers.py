@@ -1,4 +1,4 @@
-"""Where results go besides the run's folder: experiment trackers."""
+"""Experiment trackers, where results go besides the run's folder: MLflow, TensorBoard, Weights & Biases."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ def test_the_second_process_uses_the_pool_of_the_first():
         assert grader.grade_sync([square()])[0].value == 1.0 and owns(grader)
         other = started("""
             import json
-            from truegrade.integrations.rewards import places
+            from truegrade.integrations.rewards import node_pool
             with RewardGrader() as grader:
                 values = [it.value for it in grader.grade_sync([square(), square("0")])]
-                print(json.dumps([values, [it.place.owns for it in places._askers.values()]]))
+                print(json.dumps([values, [it.place.owns for it in node_pool._askers.values()]]))
         """)
         said, errors = other.communicate(timeout=180)
         assert other.returncode == 0 and not errors

@@ -1,4 +1,4 @@
-"""Programs that deceive by how they end, and by what they return or print.
+"""Programs that deceive by how they end or what they return, or that replace tests or runner.
 
 Channels: ``exit-status``, ``equality``, ``timeout``, ``truncation``.
 """

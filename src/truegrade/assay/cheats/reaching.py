@@ -1,4 +1,4 @@
-"""Programs that reach into the grader from the interpreter or the folder that they share with it.
+"""Programs that reach into the grader, or look for the expected outputs where they run.
 
 Channels: ``comparison``, ``transport``, ``environment``. BenchJack: V1, no isolation between the program and what
 grades it, or the way of the result.

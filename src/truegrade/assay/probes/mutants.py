@@ -1,4 +1,4 @@
-"""Wrong programs made by rule: a reference with one change, some with two.
+"""Wrong programs made by rule: a reference with one change or two, or with its output changed.
 
 Whether a mutant is wrong is for the oracle to say; here it is only known to be another program. Programs are
 written in normal form (`truegrade.builders.mutation.mutants.normalised`), without comments.

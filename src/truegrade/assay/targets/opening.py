@@ -1,4 +1,4 @@
-"""Graders of others, by name; functions and commands of them in the jail.
+"""Graders under measurement, by name: our own profiles, and functions and commands of others.
 
 One conversation with a jailed grader keeps one process, probe after probe, so that what a probe leaves behind is
 met by the next. Where a probe ends that process, another is started for the rest.

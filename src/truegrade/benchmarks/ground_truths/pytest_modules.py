@@ -1,4 +1,4 @@
-"""Modules of pytest (KodCode) as scripts, whose every test is a statement.
+"""Modules of pytest (KodCode) as scripts, and what data loaders hand over as plain values.
 
 A test that takes nothing and has no mark is called as it is; pytest itself runs the others, and gives what modules
 import from it. Its own fixtures are refused, as they reach into a process that is not the program's.

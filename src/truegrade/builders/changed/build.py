@@ -1,4 +1,4 @@
-"""From problems to changed problems: every rule proposes, every proposal is run, and one that holds is kept.
+"""From problems to changed problems: rules propose, every proposal is run, a model may word it.
 
 A proposal holds if the changed reference answers every call of the tests with a plain value, the same in two
 processes with different hash seeds, and not always as the original's; and if, graded by source as a run

@@ -1,4 +1,4 @@
-"""The table of rules, in the order in which they are preferred: words before sentences."""
+"""The rules by which problems are changed: the table, and the family ``sentence``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statement of a problem: its prose, and its examples, whose values a changed problem must show anew."""
+"""The statement of a problem, its prose and examples; tests as calls with plain values."""
 
 from __future__ import annotations
 

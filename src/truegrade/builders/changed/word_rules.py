@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from truegrade.builders.changed import word_places as places
+from truegrade.builders.changed import material as places
 from truegrade.builders.changed.material import ChangeRule, Edit, Material, Proposal
 
 Places = Callable[[ast.Module, bool], int]

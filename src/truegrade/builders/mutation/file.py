@@ -1,4 +1,4 @@
-"""A file of rows in, a file of rows with mutants out; an interrupted command goes on where it stopped."""
+"""From a file of rows to one with mutants: generate, run in the jail, choose; resumed where it stopped."""
 
 from __future__ import annotations
 

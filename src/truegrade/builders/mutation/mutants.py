@@ -1,4 +1,4 @@
-"""All mutants of a program: each one change, in one span of its text, under a stable id."""
+"""All mutants of a program, each one change under a stable id; what may be asked of the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutation operators: what one node can become.
+"""The mutation operators and the places that they change; those by default, and wider ones.
 
 The first five are those of arXiv 2504.05518, Table 1, as quoted by akshsgaur/code-reasoning-repro@6c43fa8; the
 others are places that its tool leaves untouched. A number changes both ways, and a bool is not a number.

@@ -1,4 +1,4 @@
-"""Summary of an evolution for the terminal and as Markdown."""
+"""An evolution in text: its summary for the terminal and as Markdown, and its progress while it runs."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.output_comparison import first_difference, get_stripped_lines
 from truegrade.grading.contests.prime import run_test
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.told import as_told
 from truegrade.grading.contests.worlds import (
     Alarm,

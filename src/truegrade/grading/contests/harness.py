@@ -1,4 +1,4 @@
-"""A published grader of contest problems, run in the sandbox: its results and metadata, our verdict on them."""
+"""A published grader of contest problems, run in the sandbox: our verdict on its results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.contests import inside
+from truegrade.grading.contests import Rules, inside
 from truegrade.grading.contests.output_comparison import same_output
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.screen import plain, supplied
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from truegrade.grading.contests.rules import Rules
+from truegrade.grading.contests import Rules
 from truegrade.grading.contests.worlds import (
     Alarm,
     Capturing,

@@ -1,4 +1,4 @@
-"""One pool for all processes of a user on a node: the first one owns it, and the next takes over when that ends.
+"""Where rewards come from: a service, or one pool for all processes of a user on a node.
 
 The owner holds a lock (`fcntl.flock`) on a file in a folder of the user's alone and serves ``/v1/reward`` on a
 Unix socket beside it. The kernel gives the lock back however the owner ends, so a file left behind means nothing.

@@ -1,4 +1,4 @@
-"""The numbers of an adapter that are trained: views into one flat vector, beside another for their gradient."""
+"""Layers of a Llama with LoRA or DoRA updates: each function with its gradient."""
 
 from __future__ import annotations
 

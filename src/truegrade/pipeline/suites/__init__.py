@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_origin
 
 import msgspec
 
+from truegrade.benchmarks import BENCHMARKS, READERS, known_benchmark
+from truegrade.benchmarks import REGISTRY as KNOWN_BENCHMARKS
 from truegrade.benchmarks.base import limit_of
-from truegrade.benchmarks.table import BENCHMARKS, READERS, known_benchmark
-from truegrade.benchmarks.table import REGISTRY as KNOWN_BENCHMARKS
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.files.toml_text import line_of, names_of, read_toml
 from truegrade.profiles import find_profile

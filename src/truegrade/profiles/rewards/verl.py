@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.contests import prime
+from truegrade.grading.contests import Rules, prime
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.contests.harness import Harness, grade_as
-from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE

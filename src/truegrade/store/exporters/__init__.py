@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from truegrade.registry import Registry
-from truegrade.store.exporters.base import Exported, Exporter
 from truegrade.store.exporters.harness_files import (
     ANSWERS,
     BIGCODE_GENERATIONS,
@@ -17,6 +16,8 @@ from truegrade.store.exporters.harness_files import (
     EVALPLUS_SAMPLES,
     HUMAN_EVAL_SAMPLES,
     SEED_RESULTS,
+    Exported,
+    Exporter,
 )
 from truegrade.store.exporters.inspect_log import EXPORTER as INSPECT_LOG
 

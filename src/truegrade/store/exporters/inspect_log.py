@@ -19,7 +19,7 @@ import msgspec
 from truegrade.files.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
-from truegrade.store.exporters.base import Exported, Exporter
+from truegrade.store.exporters.harness_files import Exported, Exporter
 from truegrade.store.importers.logs import FORM
 from truegrade.store.manifest import Manifest, now
 

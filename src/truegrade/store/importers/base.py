@@ -1,4 +1,4 @@
-"""What a reader of another harness' files is."""
+"""What a reader of another harness' files is, and which problem a foreign file means."""
 
 from __future__ import annotations
 

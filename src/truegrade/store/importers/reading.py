@@ -1,4 +1,4 @@
-"""Reading files that others wrote: plain or gzipped, line by line, with errors that name the place."""
+"""Reading files that others wrote: lines, gzip and zip, with errors that name the place."""
 
 from __future__ import annotations
 
