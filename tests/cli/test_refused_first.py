@@ -93,6 +93,9 @@ def test_nothing_is_generated_where_the_profile_has_no_words_or_the_folder_canno
     with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
         service = ("-m", "openai-compatible/x", "--base-url", server.url, "--limit", "1", "--probe")
         for arguments, options in (({"profiles": ["human-eval"]}, ("--as", "human-eval")),
+                                   ({"profiles": ["strict"] * 2}, ("--as", "strict", "--as", "strict")),
+                                   ({"adapter": "a", "model_args": {"adapter": "b"}},
+                                    ("--adapter", "a", "-M", "adapter=b")),
                                    ({"out": "file/run"}, ("--out", "file/run"))):  # fmt: skip
             with pytest.raises(UserError):
                 truegrade.generate("micro-repair", model="openai-compatible/x", base_url=server.url, limit=1,

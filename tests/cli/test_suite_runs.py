@@ -19,6 +19,7 @@ from support import contest_files
 from support import scripted_server as scripted
 from truegrade.api.suites import run_suite
 from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark
+from truegrade.records.config import Sampling
 
 RIGHT = "```python\ndef inc(x):\n    return x + 1\n```"
 SUITE = """name = "mine"
@@ -94,6 +95,14 @@ def test_each_benchmark_has_its_own_settings_before_the_shared_ones():
     assert manifests[0].selected is None and len(manifests[1].selected) == 1
     assert (one.standings[0].headline.tasks, two.standings[0].headline.tasks) == (2, 1)
     assert found.folder == Path("runs/mine") and one.run.parent == found.folder
+
+
+def test_every_setting_of_a_suite_can_be_a_benchmark_s_own():
+    own = "temperature = 0.1\nmax_tokens = 9\ncutoff = 2024-06-30\n"
+    Path("mine.toml").write_text(SUITE + own)
+    found = run_suite("mine.toml", models=["baseline/reference"], sampling=Sampling(seed=3))
+    asked = [truegrade.load(pair.run).manifest.generation.sampling for pair in found.pairs]
+    assert asked == [Sampling(temperature=0.5, seed=3), Sampling(temperature=0.1, max_tokens=9, seed=3)]
 
 
 def test_what_the_command_says_comes_before_what_the_suite_says(cli):

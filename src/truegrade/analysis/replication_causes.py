@@ -9,9 +9,8 @@ import msgspec
 from truegrade.analysis.published_number import MEANS, own_count
 from truegrade.analysis.standings import tallies_of
 from truegrade.benchmarks.mbpp import split_of
-from truegrade.pipeline.score_means import first_sample
 from truegrade.pipeline.summary import ProfileSummary, Summary
-from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
+from truegrade.pipeline.verdict_table import VerdictTable, first_sample, verdict_table
 from truegrade.records import UNANSWERED, Reason
 from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import Claim, fits

@@ -24,7 +24,6 @@ from truegrade.cli.options import (
     with_flags,
     workers_option,
 )
-from truegrade.files.writing import without_keys
 
 EXIT_FAILED_IF, EXIT_UNUSABLE = 1, 2
 _MEASURE = "measure"
@@ -180,6 +179,8 @@ def measure(
 
 def _typed() -> str:
     """The command line, for the page."""
+    from truegrade.files.writing import without_keys
+
     return shlex.join(["truegrade", *map(without_keys, sys.argv[1:])])
 
 

@@ -28,7 +28,6 @@ from truegrade.pipeline.sample_cautions import (
     stopped_by_results,
     unscored,
 )
-from truegrade.pipeline.score_means import first_sample, score_means
 from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
@@ -36,8 +35,10 @@ from truegrade.pipeline.verdict_table import (
     counted,
     disputed,
     errors_named,
+    first_sample,
     graded,
     grader_errors,
+    score_means,
     side_by_side,
     verdict_table,
 )
