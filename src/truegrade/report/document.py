@@ -145,10 +145,8 @@ def bare(cell: Cell) -> Cell:
 def read(cell: Cell) -> str:
     """A cell as a person reads it."""
     found = bare(cell)
-    for kind, words in _WORDS.items():
-        if isinstance(found, kind):
-            return words(found)
-    return "–" if found is None else str(found)
+    words = _WORDS.get(type(found), str)
+    return words(found)
 
 
 def _difference(found: PointsInterval) -> str:
@@ -174,6 +172,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         Several: lambda found: ", ".join(map(read, found.cells)),
         float: fmt.quantity,
         int: fmt.count,
+        type(None): lambda _: "–",
     }
 )
 
@@ -278,7 +277,8 @@ class Only(msgspec.Struct, frozen=True):
     """Parts that not everything shows."""
 
     on: On
-    parts: tuple[Part, ...]
+    parts: tuple[Part | Callable[[], Iterable[Part]], ...]
+    """What takes time to make is made when it is shown."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -314,7 +314,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     menu: bool = True
 
 
-def only(on: On, *parts: Part) -> Only:
+def only(on: On, *parts: Part | Callable[[], Iterable[Part]]) -> Only:
     """Parts that a page, a terminal or files show alone."""
     return Only(on, parts)
 
@@ -324,11 +324,12 @@ def shown_on(parts: Iterable[Part], medium: On) -> Iterator[Part]:
     for part in parts:
         if isinstance(part, Only):
             if medium & part.on:
-                yield from shown_on(part.parts, medium)
+                for inner in part.parts:
+                    yield from shown_on(inner() if callable(inner) else [inner], medium)
         elif isinstance(part, Section):
-            inner = list(shown_on(part.parts, medium))
-            if inner:
-                yield Section(part.anchor, part.title, inner, part.menu)
+            shown = list(shown_on(part.parts, medium))
+            if shown:
+                yield Section(part.anchor, part.title, shown, part.menu)
         elif part is not None and (medium is On.PAGE or not isinstance(part, Markup)):
             yield part
 

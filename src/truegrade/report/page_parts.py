@@ -177,8 +177,10 @@ def draw_table(found: Table) -> Markup:
 def _cell(cell: doc.Cell, plotted: str = "") -> Child:
     """A cell; an estimate of a row with a name is plotted, too."""
     match cell:
+        case doc.Passes(_, _, reasons):
+            made: Child = [read(cell), [[" ", _badge(reason)] for reason in reasons]]
         case doc.Linked(inner, href, data):
-            made: Child = _linked(inner, href, data)
+            made = _linked(inner, href, data)
         case doc.Noted(inner, notes):
             made = join(_cell(inner, plotted), (el("small", _cell(note)) for note in notes))
         case doc.Several(cells):
@@ -187,8 +189,6 @@ def _cell(cell: doc.Cell, plotted: str = "") -> Child:
             made = join(value, el("small", by))
         case doc.Badge(reason):
             made = _badge(reason)
-        case doc.Passes(_, _, reasons):
-            made = join(read(cell), (join(" ", _badge(reason)) for reason in reasons))
         case doc.PartOf():
             made = _bar(cell)
         case Estimate() if plotted:

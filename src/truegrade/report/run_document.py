@@ -187,13 +187,14 @@ def usage(summary: Summary) -> Table:
 def tasks(summary: Summary, most: int | None = None) -> Table:
     """Passes of every problem, or of the first ones."""
     known = [{task.id: task for task in profile.tasks} for profile in summary.profiles]
-    names = list(dict.fromkeys(name for of in known for name in of))[:most]
+    names = list(dict.fromkeys(name for of in known for name in of))
     rows: list[list[Cell]] = []
-    for name in names:
+    for name in names[:most]:
         passes = (doc.Passes(task.c, task.n) if (task := of.get(name)) else None for of in known)
         rows.append([doc.Linked(name, "#samples", {"data_find": f"{name}#"}), *passes])
     head = ("problem", *(profile.profile for profile in summary.profiles))
-    return Table(slug="tasks", caption="Passes by problem", head=head, rows=rows, look="numeric")
+    cut = f" of the first {fmt.count(len(rows))} problems" if len(rows) < len(names) else " by problem"
+    return Table(slug="tasks", caption=f"Passes{cut}", head=head, rows=rows, look="numeric")
 
 
 # ---------------------------------------------------------------------------------------------- terminal
@@ -341,6 +342,11 @@ def _as_reported(summary: Summary) -> list[Part]:
 
 def tasks_section(summary: Summary) -> Section:
     """Cells shaded by the share of samples that pass, in data set order: a problem each, or several."""
+    page, files = only(On.PAGE, lambda: _strips(summary)), only(On.FILES, lambda: [tasks(summary)])
+    return Section("tasks", "Problems", [page, files])
+
+
+def _strips(summary: Summary) -> list[Part]:
     scale = el(
         "p",
         "no sample passes ",
@@ -353,20 +359,12 @@ def tasks_section(summary: Summary) -> Section:
     hint = f"One cell per {cell}, in data set order. Select a cell, or search below, to see the samples."
     strips = [task_strip(profile, each) for profile in summary.profiles]
     more = doc.Folded(f"{len(strips) - MAX_STRIPS} more profiles", list(strips[MAX_STRIPS:]))
-    whole, first = tasks(summary), tasks(summary, MAX_CELLS)
+    first = tasks(summary, MAX_CELLS)
     title = "Passes of every problem as a table"
-    if len(whole.rows) > MAX_CELLS:
-        cut = f"Passes of the first {fmt.count(MAX_CELLS)} problems as a table"
-        title = f"{cut}; all of them: truegrade report --format csv"
-    page = only(
-        On.PAGE,
-        Prose(text=hint, tone="note"),
-        *strips[:MAX_STRIPS],
-        more if strips[MAX_STRIPS:] else None,
-        scale,
-        doc.Folded(title, [first]),
-    )
-    return Section("tasks", "Problems", [page, only(On.FILES, whole)])
+    if len({task.id for profile in summary.profiles for task in profile.tasks}) > MAX_CELLS:
+        title = f"{first.caption} as a table; all of them: truegrade report --format csv"
+    shown = [*strips[:MAX_STRIPS], more if strips[MAX_STRIPS:] else None, scale, doc.Folded(title, [first])]
+    return [Prose(text=hint, tone="note"), *shown]
 
 
 def reasons_section(summary: Summary) -> Section:
@@ -422,11 +420,15 @@ def usage_section(summary: Summary, distributions: Sequence[Distribution] = ()) 
             totals.append(("cost per problem", doc.dollars(used.cost_usd / summary.tasks)))
         totals += [("requests", used.attempts), ("failed requests", used.failed_attempts)]
         totals.append(("empty replies", used.empty_attempts))
-    drawn = el("div", draw([_histogram(found) for found in distributions]), class_="pair")
-    chart = truncation_chart(summary)
-    words = "Replies without an answer and replies cut at the token limit, in percent of verdicts"
-    cut = el("div", draw([doc.Figure(chart, words)]), class_="narrow") if chart else None
-    shown = [doc.Facts(totals) if totals else None, table, drawn if distributions else None, cut]
+
+    def drawn() -> list[Part]:
+        pairs = el("div", draw([_histogram(found) for found in distributions]), class_="pair")
+        chart = truncation_chart(summary)
+        words = "Replies without an answer and replies cut at the token limit, in percent of verdicts"
+        cut = el("div", draw([doc.Figure(chart, words)]), class_="narrow") if chart else None
+        return [pairs if distributions else None, cut]
+
+    shown = [doc.Facts(totals) if totals else None, table, only(On.PAGE, drawn)]
     return Section("usage", "Tokens, time and cost", list(shown), "Cost")
 
 
