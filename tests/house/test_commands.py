@@ -151,7 +151,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
     for name, text in texts.items():
         Path(name).write_text(text)
     extend_page.write_files(Path())
-    Path("mine.toml").write_text(pages.blocks("suites.md", "toml")[0])
+    Path("mine.toml").write_text(pages.blocks("benchmarks.md", "toml")[0])
     return stood_in
 
 

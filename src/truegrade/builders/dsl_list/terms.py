@@ -248,7 +248,7 @@ def read_weights(path: Path, grammar: Grammar) -> Weights:
     try:
         given = convert(json.loads(read_content(path)), dict[str, dict[str, float]])
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise BadRecord(path, f"is no object of weights: {error}; see docs/datasets.md") from None
+        raise BadRecord(path, f"is no object of weights: {error}; see docs/benchmarks.md") from None
     for name, choices in given.items():
         if name not in weights:
             raise UnknownName("nonterminal", name, weights)

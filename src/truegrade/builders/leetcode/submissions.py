@@ -69,7 +69,7 @@ def read_submissions(paths: Sequence[Path]) -> tuple[LeetCodeSubmission, ...]:
             elif "question_id" in fields:
                 questions.setdefault(str(fields["question_id"]), {}).update(fields)
     if not found:
-        raise UserError(f"{', '.join(map(str, paths))}: no object with a field 'code'; see docs/datasets.md")
+        raise UserError(f"{', '.join(map(str, paths))}: no object with a field 'code'; see docs/benchmarks.md")
     submissions = [_submission(path, line, fields, questions) for path, line, fields in found]
     return tuple(submission for submission in submissions if submission.lang in {"python", "python3"})
 
@@ -101,7 +101,7 @@ def _submission(
     try:
         return convert(known | fields, LeetCodeSubmission)
     except msgspec.ValidationError as error:
-        raise BadRecord(path, f"no submission: {error}; see docs/datasets.md", line=line) from None
+        raise BadRecord(path, f"no submission: {error}; see docs/benchmarks.md", line=line) from None
 
 
 # ----------------- What LeetCode imports unseen, as the import statements that a program needs to stand alone.

@@ -52,7 +52,7 @@ def read_suite(path: str | Path) -> BenchmarkSuite:
             raise BadRecord(path, f"cannot be read: {error}; correct it") from None
         problem, field = _told(error)
         where = _line(text, field)
-        raise BadRecord(path, f"{problem}; see docs/suites.md", line=where, field=field or None) from None
+        raise BadRecord(path, f"{problem}; see docs/benchmarks.md", line=where, field=field or None) from None
     for field, fault in _wrong_values(suite):
         raise BadRecord(path, fault, line=_line(text, field), field=field)
     return _seen_from(path.parent, suite)
