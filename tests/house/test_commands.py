@@ -158,7 +158,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
 def prepare(page):
     """What one page means by a name that another page means otherwise, and the runs that it speaks of."""
     text = page.read_text()
-    Path("rows.jsonl").write_text(Path("test6.jsonl" if page.stem == "agents" else "leetcode.jsonl").read_text())
+    Path("rows.jsonl").write_text(Path("test6.jsonl" if page.stem == "models" else "leetcode.jsonl").read_text())
     for name in ("before", "after", "humaneval-x"):
         if f"runs/{name}" in text:
             truegrade.run("humaneval", model="baseline/reference", limit=2, out=f"runs/{name}")
