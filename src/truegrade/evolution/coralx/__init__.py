@@ -5,5 +5,5 @@
         └── variation ◀── selection ◀── gate ◀── scores
 
 Reproduced from ``skishore23/coralx@fd75b33``, function by function; each module names its source and where it
-departs. What makes it a weak search is measured in docs/evolution-search.md, not repaired here.
+departs. What makes it a weak search is measured in docs/evolution.md, not repaired here.
 """
