@@ -44,7 +44,7 @@ def test_a_tutorial_does_what_it_says(page, tmp_path, humaneval_file, monkeypatc
 
 
 def test_every_tutorial_runs_something_and_shows_what_it_prints():
-    assert len(TUTORIALS) == 5
+    assert len(TUTORIALS) == 4
     for page in TUTORIALS:
         assert any(step.expected for step in steps(page)), page.name
 
