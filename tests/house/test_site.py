@@ -1,5 +1,6 @@
 """The site: its reference is that of the code, its tutorials run, its pages are found, its links hold."""
 
+import functools
 import json
 import re
 import shutil
@@ -98,6 +99,7 @@ def prose(path):
     return re.sub(r"^```.*?^```$|`[^`\n]*`", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
+@functools.cache
 def anchors(page):
     """What links can name on a page: its headings, as the site spells them; a repeated one only once."""
     heads = re.findall(
