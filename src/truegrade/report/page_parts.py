@@ -57,6 +57,11 @@ def section(anchor: str, title: str, *content: Child) -> Markup:
     )
 
 
+def drawn_section(anchor: str, title: str, *content: Child, menu: str = "") -> doc.Section:
+    """A section of a document whose content is drawn for a page."""
+    return doc.Section(anchor, title, [join(*content)], menu)
+
+
 def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]], *, class_: str = "") -> Markup:
     """A table that scrolls sideways where it must; the first cell of a row names it.
 
@@ -100,7 +105,11 @@ def render_page(document: doc.Document) -> str:
         draw(document.lines),
         el("nav", links, aria_label="Sections"),
     ]
-    window = document.about if document.kind == "report" else (document.kind.capitalize(), document.about[-1])
+    window = (
+        document.about
+        if document.kind in ("report", "evolution")
+        else (document.kind.capitalize(), document.about[-1])
+    )
     return page(
         " · ".join(window),
         header,

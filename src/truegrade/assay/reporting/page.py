@@ -12,9 +12,10 @@ from truegrade.assay.reporting import measures_html, survivors_html
 from truegrade.assay.reporting.material import AssayMaterial
 from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
+from truegrade.report.document import Document, Prose
 from truegrade.report.glossary import explained, terms_section
-from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import draw, facts, folded, page, section
+from truegrade.report.markup import Child, el
+from truegrade.report.page_parts import drawn_section, facts, folded, render_page
 from truegrade.store.manifest import write_atomically
 
 A_CODE = 20
@@ -100,9 +101,26 @@ def write_assay_page(material: AssayMaterial, path: Path) -> Path:
 
 def render_assay(material: AssayMaterial) -> str:
     """The whole page; pure."""
-    made = ((anchor, title, make(material)) for anchor, _, title, make in _SECTIONS)
-    body = join(*(section(*each) for each in made if each[2]), draw([terms_section(TERMS)]))
-    return page(f"Assay · {_subject(material)}", _header(material, body), body, styles=STYLES)
+    battery = material.summary.battery
+    probes = ", ".join(f"{fmt.count(number)} {kind}" for kind, number in battery.items() if number)
+    asked = f"{fmt.plural(sum(battery.values()), 'probe')}: {probes}"
+    said = "How often a grader is wrong, measured with programs whose correctness is known."
+    made = ((anchor, shown, title, make(material)) for anchor, shown, title, make in _SECTIONS)
+    document = Document(
+        kind="assay",
+        about=(_subject(material),),
+        lines=(Prose(text=said, tone="measured"), Prose(text=asked, tone="asked")),
+        sections=[
+            *(
+                drawn_section(anchor, title, content, menu=shown)
+                for anchor, shown, title, content in made
+                if content
+            ),
+            terms_section(TERMS),
+        ],
+        styles=STYLES,
+    )
+    return render_page(document)
 
 
 def _subject(material: AssayMaterial) -> str:
@@ -112,21 +130,3 @@ def _subject(material: AssayMaterial) -> str:
     return " on ".join(
         ", ".join([*each][:2]) + (f" and {len(each) - 2} more" if len(each) > 2 else "") for each in names
     )
-
-
-def _header(material: AssayMaterial, body: Markup) -> Child:
-    names = (*((anchor, shown) for anchor, shown, *_ in _SECTIONS), ("glossary", "Terms"))
-    links = (el("a", shown, href=f"#{name}") for name, shown in names if f'<section id="{name}"' in body)
-    battery = material.summary.battery
-    probes = ", ".join(f"{fmt.count(number)} {kind}" for kind, number in battery.items() if number)
-    return [
-        el("p", "Truegrade assay", class_="kicker"),
-        el("h1", _subject(material)),
-        el(
-            "p",
-            "How often a grader is wrong, measured with programs whose correctness is known.",
-            class_="measured",
-        ),
-        el("p", f"{fmt.plural(sum(battery.values()), 'probe')}: {probes}", class_="asked"),
-        el("nav", links, aria_label="Sections"),
-    ]

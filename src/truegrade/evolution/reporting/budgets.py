@@ -13,8 +13,9 @@ from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis
 from truegrade.report.charts.svg_lines import Steps, step_lines
+from truegrade.report.document import Section
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.page_parts import figure, section, table
+from truegrade.report.page_parts import drawn_section, figure, table
 
 
 class Budgeted(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,11 +140,11 @@ def _key(event: Event) -> tuple[str, int, int, int]:
 # ------------------------------------------------------------------ Hypervolume over budget, for every search.
 
 
-def budget_section(material: SearchMaterial) -> Markup:
+def budget_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the first evaluation."""
     found = by_evaluations(material)
     if not found:
-        return Markup()
+        return None
     timed = by_cpu_s(material)
     figures = [figure(budget_chart(found, "evaluations"), el("b", "By evaluations"), _table(found, "evaluations"))]
     if timed:
@@ -154,8 +155,12 @@ def budget_section(material: SearchMaterial) -> Markup:
         "Hypervolume is the volume of objective space that the front dominates, above the reference point"
         f" ({point}), which was fixed before the search. Only full evaluations count."
     )
-    return section(
-        "budget", "Hypervolume by budget", el("p", words, class_="note"), el("div", figures, class_="pair")
+    return drawn_section(
+        "budget",
+        "Hypervolume by budget",
+        el("p", words, class_="note"),
+        el("div", figures, class_="pair"),
+        menu="Budget",
     )
 
 

@@ -8,18 +8,19 @@ from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, Key
 from truegrade.report.charts.svg_front import Node, tree
+from truegrade.report.document import Section
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import figure, section, table
+from truegrade.report.page_parts import drawn_section, figure, table
 
 LABEL_CHARS = 4
 """Of a genome's id, under its dot: what fits beside seven others on a phone."""
 
 
-def lineage_section(material: SearchMaterial) -> Markup:
+def lineage_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the first full evaluation."""
     followed = focus(material)
     if followed is None:
-        return Markup()
+        return None
     track, event = followed
     family = ancestry(track, event.evaluated.genome.id, material.headline)
     which = (
@@ -32,7 +33,7 @@ def lineage_section(material: SearchMaterial) -> Markup:
     drawn = figure(
         lineage_chart(family, event.evaluated.genome.id), caption, _family_table(family, material.headline)
     )
-    return section("lineage", "Lineage", drawn, _origins_table(track))
+    return drawn_section("lineage", "Lineage", drawn, _origins_table(track))
 
 
 def lineage_chart(family: list[Ancestor], genome: str) -> Chart:

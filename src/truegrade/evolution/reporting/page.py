@@ -17,29 +17,29 @@ from truegrade.evolution.reporting.search_html import described, focus, front_se
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.evolution.reporting.verdict import (
     SearchReplicates,
-    SearchVerdict,
     base_on_selection,
     confidence_of,
     contenders,
     flattery,
     verdict,
 )
+from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, inline
 from truegrade.report.charts.svg_rows import DotRow, Dumbbell, difference_rows, dot_range, dumbbells
-from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import facts, figure, folded, page, section, table
+from truegrade.report.document import Beside, Cautions, Cell, Document, Figure, Part, Prose, Section, Table
+from truegrade.report.markup import Child, Markup, el
+from truegrade.report.page_parts import draw, drawn_section, facts, figure, folded, render_page, table
 from truegrade.store.manifest import write_atomically
 
 # -------------------------------- The first section: the conclusion, the size of the effect, and the warnings.
 
 
-MAX_DOUBTS = 5
 BEST = "best"
 """Folder of the selected adapter."""
 
 
-def overview(material: SearchMaterial) -> Markup:
+def overview(material: SearchMaterial) -> Section | None:
     """The section of the page."""
     judged = verdict(material)
     sentences = el("ul", (el("li", sentence) for sentence in judged.sentences), class_="said")
@@ -50,8 +50,12 @@ def overview(material: SearchMaterial) -> Markup:
         sentences,
         class_=f"card {judged.kind}",
     )
-    return section(
-        "result", "Result", el("div", card, _doubts(judged), class_="first"), _tiles(material), _adapter(material)
+    return drawn_section(
+        "result",
+        "Result",
+        draw([Beside([card], [Cautions([Prose(text=line) for line in judged.doubts], "No warnings.")])]),
+        _tiles(material),
+        _adapter(material),
     )
 
 
@@ -65,15 +69,6 @@ def _number(material: SearchMaterial) -> Child:
         el("p", fmt.points(gain.value), " ", el("small", "points relative to the base"), class_="value"),
         el("p", f"{interval}, {gain.method}", class_="interval-text"),
     ]
-
-
-def _doubts(judged: SearchVerdict) -> Markup:
-    items = [el("li", line) for line in judged.doubts]
-    said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "No warnings.")
-    rest = folded(f"{len(items) - MAX_DOUBTS} more", el("ul", items[MAX_DOUBTS:])) if items[MAX_DOUBTS:] else None
-    kind = "warnings" if items else "warnings none"
-    title = el("h3", "Warnings", id="warnings-title")
-    return el("aside", title, said, rest, id="warnings", class_=kind, aria_labelledby="warnings-title")
 
 
 def _tiles(material: SearchMaterial) -> Markup:
@@ -122,26 +117,26 @@ def _adapter(material: SearchMaterial) -> Child:
 COSTS = ("k tokens", "CPU s", "problems seen")
 
 
-def final_section(material: SearchMaterial) -> Markup:
+def final_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the final report."""
     final, found = material.final, contenders(material)
     if final is None or not found:
-        return Markup()
+        return None
     look = "once" if final.look == 1 else f"{final.look} times; this is evaluation {final.look}"
     corrected = "" if final.look == 1 else f", corrected for {final.look} evaluations by Bonferroni's rule"
     words = (
         f"{fmt.plural(final.base.tasks, 'problem')}, evaluated {look}. {final.rule.rstrip('.')}."
         f" {100 * final.base.confidence:.4g} % confidence intervals ({final.base.method}){corrected}."
     )
-    return section(
-        "final",
-        "Final comparison",
-        el("p", words, class_="note"),
-        el("figure", el("figcaption", el("b", "Pass rate on the final problems")), inline(rates_chart(material))),
-        _comparison(final, found),
+    shown: list[Part] = [
+        Prose(text=words, tone="note"),
+        Figure(rates_chart(material), "Pass rate on the final problems"),
+        Prose(text=MEANT.format(ours=found[0].search), tone="note"),
+        final_table(material),
         _fresh(material, final, found),
         _forgetting(found),
-    )
+    ]
+    return Section("final", "Final comparison", shown, "Final")
 
 
 def rates_chart(material: SearchMaterial) -> Chart:
@@ -159,52 +154,42 @@ def label(selected: SelectedGenome, among: SearchReplicates) -> str:
     return selected.search if len(among.selected) == 1 else f"{selected.search} #{selected.replicate + 1}"
 
 
-def _comparison(final: Final, found: Sequence[SearchReplicates]) -> Markup:
+MEANT = (
+    "Differences in percentage points. Three columns compare {ours} with each search, on means over replicates; p"
+    " is from the sign test over replicates. Tokens are those learned and generated, CPU seconds those of training"
+    " and generation, both means over replicates; problems seen are those learned from, asked or selected by."
+)
+
+
+def final_table(material: SearchMaterial) -> Table:
     """A row for the base and for every search and replicate; a search's first row compares it with ours."""
-    rows: list[list[Child]] = [["base", fmt.estimate(final.base), *["–"] * 8]]
+    final, found = material.final, contenders(material)
+    assert final is not None
+    contest = (f"{found[0].search} minus this", "problems better : worse", "replicates better : worse")
+    head = ("search", "selection", "final", "minus base", "forgetting", "final, mean", *contest, *COSTS)
+    rows: list[list[Cell]] = [["base", None, final.base, *(9 * [None])]]
     for one in found:
         for place, selected in enumerate(one.selected):
             gains = change(selected.against_base), change(selected.forgetting)
-            rows.append(
-                [
-                    label(selected, one),
-                    fmt.estimate(selected.final),
-                    *gains,
-                    *_contest(one, first=place == 0),
-                    *costs(one, first=place == 0),
-                ]
-            )
-    ours = found[0].search
-    head = [
-        "",
-        "final",
-        "minus base",
-        "forgetting",
-        f"{ours} minus this",
-        "problems better : worse",
-        "replicates better : worse",
-        *COSTS,
-    ]
-    note = (
-        f"Differences in percentage points. Three columns compare {ours} with each search, on means over"
-        " replicates; p is from the sign test over replicates. Tokens are those learned and generated, CPU seconds"
-        " those of training and generation, both means over replicates; problems seen are those learned from,"
-        " asked or selected by."
+            first = [doc.percent(one.final), *_contest(one), *costs(one)] if place == 0 else [None] * 7
+            selection = doc.percent(selected.selection)
+            rows.append([label(selected, one), selection, selected.final, *gains, *first])
+    caption = (
+        f"Pass rates on {fmt.plural(final.base.tasks, 'final problem')}; differences in points;"
+        f" {confidence_of(final)} % confidence intervals"
     )
-    return join(el("p", note, class_="note"), table("Final comparison", head, rows, class_="lasting"))
+    spare = ("final, mean", *contest[::-1], *COSTS)
+    return Table(slug="final", caption=caption, head=head, rows=rows, spare=spare, look="lasting")
 
 
-def costs(one: SearchReplicates, *, first: bool) -> list[str]:
-    """What a search took, in its first row."""
-    if not first:
-        return ["–"] * len(COSTS)
-    cpu_s = "–" if one.cost.cpu_s is None else fmt.quantity(one.cost.cpu_s)
-    return [f"{one.cost.tokens / 1000:.0f}", cpu_s, fmt.count(one.cost.seen)]
+def costs(one: SearchReplicates) -> list[Cell]:
+    """What a search took, a mean over replicates."""
+    return [round(one.cost.tokens / 1000), one.cost.cpu_s, one.cost.seen]
 
 
-def _contest(one: SearchReplicates, *, first: bool) -> list[str]:
-    if one.contest is None or not first:
-        return ["–"] * 3
+def _contest(one: SearchReplicates) -> list[Cell]:
+    if one.contest is None:
+        return [None] * 3
     replicates = f"{one.contest.wins} : {one.contest.losses}, p = {one.contest.sign_p:.2g}"
     return [change(one.contest.difference), f"{one.won} : {one.lost}", replicates]
 
@@ -241,7 +226,7 @@ def _fresh(material: SearchMaterial, final: Final, found: Sequence[SearchReplica
     return figure(chart, caption, table("Pass rates", head, rows, class_="numeric"))
 
 
-def _forgetting(found: Sequence[SearchReplicates]) -> Child:
+def _forgetting(found: Sequence[SearchReplicates]) -> Markup:
     rows = [
         (label(selected, one), lost.value, lost.low, lost.high)
         for one in found
@@ -267,12 +252,12 @@ def change(difference: PassRateDifference | None) -> str:
 # -------------------------------------------- The methods section: a paragraph, BibTeX, and the configuration.
 
 
-def methods_section(material: SearchMaterial) -> Markup:
+def methods_section(material: SearchMaterial) -> Section | None:
     """The section of the page."""
     evolution = material.evolution
     settings = msgspec.json.format(msgspec.json.encode(evolution.settings), indent=2).decode()
     versions = table("Versions", ["package", "version"], [[n, v] for n, v in evolution.versions.items()])
-    return section(
+    return drawn_section(
         "methods",
         "Methods",
         el("p", " ".join(sentences(material)), class_="prose"),
@@ -338,18 +323,6 @@ def _short(value: Any) -> str:
 
 FILE = "report.html"
 STYLES = ("evolution.css",)
-_NAVIGATION = (
-    ("result", "Result"),
-    ("final", "Final"),
-    ("front", "Front"),
-    ("budget", "Budget"),
-    ("problems", "Problems"),
-    ("objectives", "Objectives"),
-    ("lineage", "Lineage"),
-    ("genes", "Genes"),
-    ("apart", "Splits"),
-    ("methods", "Methods"),
-)
 
 
 def write_report(material: SearchMaterial, path: Path | None = None) -> Path:
@@ -367,31 +340,26 @@ def write_report(material: SearchMaterial, path: Path | None = None) -> Path:
 
 def render(material: SearchMaterial) -> str:
     """The whole page; pure."""
-    body = join(
-        overview(material),
-        final_section(material),
-        front_section(material),
-        budget_section(material),
-        problems_section(material),
-        objectives_section(material),
-        lineage_section(material),
-        genes_section(material),
-        apart_section(material),
-        methods_section(material),
-    )
     evolution = material.evolution
-    return page(f"{evolution.name} · {evolution.base}", _header(material, body), body, styles=STYLES)
-
-
-def _header(material: SearchMaterial, body: Markup) -> Child:
-    evolution = material.evolution
-    links = (el("a", words, href=f"#{name}") for name, words in _NAVIGATION if f'<section id="{name}"' in body)
     done = "finished" if material.final is not None else "not finished"
     evaluations = fmt.plural(len(material.events), "evaluation")
     asked = f"{evolution.benchmark} · graded under {evolution.profile} · {evaluations} · {done}"
-    return [
-        el("p", "Truegrade evolution", class_="kicker"),
-        el("h1", evolution.name, el("span", " · ", class_="dim"), evolution.base),
-        el("p", asked, class_="asked"),
-        el("nav", links, aria_label="Sections"),
-    ]
+    made = Document(
+        kind="evolution",
+        about=(evolution.name, evolution.base),
+        lines=(Prose(text=asked, tone="asked"),),
+        sections=[
+            overview(material),
+            final_section(material),
+            front_section(material),
+            budget_section(material),
+            problems_section(material),
+            objectives_section(material),
+            lineage_section(material),
+            genes_section(material),
+            apart_section(material),
+            methods_section(material),
+        ],
+        styles=STYLES,
+    )
+    return render_page(made)

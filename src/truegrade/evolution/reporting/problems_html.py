@@ -14,8 +14,9 @@ from truegrade.evolution.roles import CONTAINED, Overlap
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, dash
 from truegrade.report.charts.svg_lines import ParallelLine, parallel
+from truegrade.report.document import Section
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import figure, folded, section, table
+from truegrade.report.page_parts import drawn_section, figure, folded, table
 
 
 class Contestant(msgspec.Struct, frozen=True):
@@ -32,14 +33,14 @@ class Group(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
 
 
-def problems_section(material: SearchMaterial) -> Markup:
+def problems_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the first full evaluation."""
     final = material.final
     if final is None or material.chosen is None:
         return _while_searching(material)
     rows = _contestants(material)
     roles = material.evolution.roles
-    return section(
+    return drawn_section(
         "problems",
         "Results by problem",
         el(
@@ -50,6 +51,7 @@ def problems_section(material: SearchMaterial) -> Markup:
         _map("Final problems", rows, roles.get("final", ())),
         _map("Forgetting: problems of the kinds that the base was trained on", rows, roles.get("forgetting", ())),
         _scale(),
+        menu="Problems",
     )
 
 
@@ -77,11 +79,11 @@ def _contestants(material: SearchMaterial) -> list[Contestant]:
     return rows
 
 
-def _while_searching(material: SearchMaterial) -> Markup:
+def _while_searching(material: SearchMaterial) -> Section | None:
     """The selection problems, by which choices are made: the only ones seen so far."""
     followed, base, name = focus(material), material.anchor("base"), material.headline
     if followed is None or base is None:
-        return Markup()
+        return None
     rows = [
         Contestant(words, {problem: scores[name] for problem, scores in of.problems.items() if name in scores})
         for words, of in (("base", base.scores), (f"best {name} so far", followed[1].evaluated.scores))
@@ -91,7 +93,9 @@ def _while_searching(material: SearchMaterial) -> Markup:
         f" so gains are optimistic. Cells show the objective {name}."
     )
     drawn = _map("Selection problems", rows, material.evolution.roles.get("selection", ()))
-    return section("problems", "Results by problem", el("p", said, class_="note"), drawn, _scale())
+    return drawn_section(
+        "problems", "Results by problem", el("p", said, class_="note"), drawn, _scale(), menu="Problems"
+    )
 
 
 def _map(title: str, rows: Sequence[Contestant], problems: Sequence[str]) -> Child:
@@ -149,7 +153,7 @@ MAX_NEAR = 100
 """Near duplicates listed."""
 
 
-def apart_section(material: SearchMaterial) -> Markup:
+def apart_section(material: SearchMaterial) -> Section | None:
     """The section of the page."""
     report = material.evolution.contamination
     refused, near = (fmt.count(len(pairs)) if pairs else "none" for pairs in (report.refused, report.near))
@@ -163,7 +167,7 @@ def apart_section(material: SearchMaterial) -> Markup:
         alike = f"{most.trained} and {most.tested}, Jaccard similarity {most.jaccard:.2f} of their 6-grams"
         words.append(f"The most similar pair: {alike}.")
     compared = el("p", " ".join(words), class_="prose")
-    return section(
+    return drawn_section(
         "apart", "Splits", _roles(material), _notes(material), compared, _near(material), _looks(material)
     )
 
@@ -216,18 +220,18 @@ def _looks(material: SearchMaterial) -> Markup:
 _COLOURS = {"base": "s5", "identity": "s4", "stub": "s3", "reference": "s2"}
 
 
-def objectives_section(material: SearchMaterial) -> Markup:
+def objectives_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the first full evaluation."""
     chart = profiles_chart(material)
     if chart is None:
-        return Markup()
+        return None
     caption = [
         el("b", "Objectives side by side."),
         " Each axis runs from the worst to the best value shown; higher is better. Thin lines are the front.",
     ]
     same = f"Omitted, because all genomes are equal: {', '.join(material.constant)}."
     note = el("p", same, class_="note") if material.constant else None
-    return section("objectives", "Objectives", figure(chart, caption, _table(material)), note)
+    return drawn_section("objectives", "Objectives", figure(chart, caption, _table(material)), note)
 
 
 def profiles_chart(material: SearchMaterial) -> Chart | None:

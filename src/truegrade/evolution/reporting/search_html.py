@@ -22,8 +22,9 @@ from truegrade.report.charts.svg import Axis, Chart, Key, inline, number_axis, s
 from truegrade.report.charts.svg_front import Kind, Mark, front_plot, shape
 from truegrade.report.charts.svg_lines import strips
 from truegrade.report.charts.svg_rows import Stack, stacked
+from truegrade.report.document import Section
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import figure, folded, section, table
+from truegrade.report.page_parts import drawn_section, figure, folded, table
 
 
 class Ancestor(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,10 +160,10 @@ FAR = 1.5
 """Spans of what was evaluated within which an anchor stretches the axes; farther ones are drawn at the edge."""
 
 
-def front_section(material: SearchMaterial) -> Markup:
+def front_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the first full evaluation."""
     if not material.front:
-        return Markup()
+        return None
     charts = [inline(chart) for chart in pair_charts(material)]
     counted = (
         f"{fmt.plural(len(material.front), 'genome')} of {fmt.count(len(material.events))} evaluations are not"
@@ -171,7 +172,7 @@ def front_section(material: SearchMaterial) -> Markup:
         " Higher values are better. A dashed mark is outside the axes. Scores are on the selection problems."
     )
     more = folded(f"{len(charts) - PAIRS} more pairs", el("div", charts[PAIRS:], class_="pair"))
-    return section(
+    return drawn_section(
         "front",
         "The front",
         el("p", counted, class_="note"),
@@ -179,6 +180,7 @@ def front_section(material: SearchMaterial) -> Markup:
         el("div", charts[:PAIRS], class_="pair"),
         more if charts[PAIRS:] else None,
         _table(material),
+        menu="Front",
     )
 
 
@@ -323,11 +325,11 @@ KINDS: Mapping[str, Callable[[Genome], str]] = MappingProxyType(
 Generations = Mapping[int, Sequence[Genome]]
 
 
-def genes_section(material: SearchMaterial) -> Markup:
+def genes_section(material: SearchMaterial) -> Section | None:
     """The section of the page; empty before the first evaluation."""
     generations = trained(material)
     if not generations:
-        return Markup()
+        return None
     name = material.tracks[0].plan.name
     figures = [
         *(
@@ -340,13 +342,17 @@ def genes_section(material: SearchMaterial) -> Markup:
         ),
     ]
     if not figures:
-        return Markup()
+        return None
     words = (
         f"Every genome that {name} had trained, by generation, all replicates together; the line joins the"
         " medians. Genes that never varied are left out."
     )
-    return section(
-        "genes", "Genes over generations", el("p", words, class_="note"), el("div", figures, class_="pair")
+    return drawn_section(
+        "genes",
+        "Genes over generations",
+        el("p", words, class_="note"),
+        el("div", figures, class_="pair"),
+        menu="Genes",
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from truegrade.evolution.folder import Clock, Event
 from truegrade.evolution.genomes import Genome
-from truegrade.evolution.reporting.page import COSTS, change, costs, label
+from truegrade.evolution.reporting.page import final_table, label
 from truegrade.evolution.reporting.search_material import SearchMaterial
-from truegrade.evolution.reporting.verdict import confidence_of, contenders, verdict
+from truegrade.evolution.reporting.verdict import contenders, verdict
 from truegrade.evolution.search_order import Archive
 from truegrade.report import format as fmt
 from truegrade.report.document import Cautions, Cell, Prose, Table
@@ -171,51 +171,7 @@ def markdown_summary(material: SearchMaterial) -> str:
 
 def tables(material: SearchMaterial) -> list[Table]:
     """The final comparison, or the progress of the searches."""
-    if material.final is None:
-        return [_so_far(material)]
-    return [_final(material), *([_compared(material)] if len(contenders(material)) > 1 else [])]
-
-
-def _final(material: SearchMaterial) -> Table:
-    final = material.final
-    assert final is not None
-    rows: list[list[Cell]] = [["base", "–", fmt.estimate(final.base), "–", "–"]]
-    rows += [
-        [
-            label(selected, one),
-            fmt.percent(selected.selection),
-            fmt.estimate(selected.final),
-            change(selected.against_base),
-            change(selected.forgetting),
-        ]
-        for one in contenders(material)
-        for selected in one.selected
-    ]
-    head = ("search", "selection", "final", "minus base", "forgetting")
-    caption = (
-        f"Pass rates on {fmt.plural(final.base.tasks, 'final problem')}; differences in points;"
-        f" {confidence_of(final)} % confidence intervals"
-    )
-    return Table(slug="final", caption=caption, head=head, rows=rows)
-
-
-def _compared(material: SearchMaterial) -> Table:
-    found = contenders(material)
-    rows: list[list[Cell]] = [
-        [
-            one.search,
-            fmt.percent(one.final),
-            change(None if one.contest is None else one.contest.difference),
-            *costs(one, first=True),
-        ]
-        for one in found
-    ]
-    head = ("search", "final", "difference", *COSTS)
-    caption = (
-        f"Means over {fmt.plural(len(found[0].selected), 'replicate')}; the difference is {found[0].search} minus"
-        " the search, in points; costs are of one replicate"
-    )
-    return Table(slug="compared", caption=caption, head=head, rows=rows)
+    return [_so_far(material) if material.final is None else final_table(material)]
 
 
 def _so_far(material: SearchMaterial) -> Table:
