@@ -191,11 +191,8 @@ def _prediction(prediction: PredictionSummary, under: _Under) -> list[Part]:
         ),
         under.estimates("prediction-modes", "By comparison mode, and given an answer,", modes),
         under.estimates("prediction-pass-at-k", "pass@k", prediction.pass_at) if several else None,
-        only(
-            On.PAGE | On.FILES,
-            under.aggregations("prediction", prediction.tables),
-            *_operators(prediction, under),
-        ),
+        under.aggregations("prediction", prediction.tables),
+        only(On.PAGE | On.FILES, *_operators(prediction, under)),
         *_strata(prediction.by_covariate, under),
     ]
 
