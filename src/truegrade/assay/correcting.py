@@ -1,8 +1,8 @@
 """pass@1 of stored runs, corrected by an audit of their own passes.
 
 How often a grader accepts wrong programs depends on the model that wrote them, so that no other programs tell it.
-A simple random sample of the run's passes, drawn by a seed that is recorded, is judged again by stronger tests
-(`truegrade.assay.correcting`), and `truegrade.statistics.error_rates` says what pass@1 then is.
+A simple random sample of the run's passes, drawn by a seed that is recorded, is judged again by stronger tests, and
+`truegrade.statistics.error_rates` says what pass@1 then is.
 """
 
 from __future__ import annotations
@@ -55,13 +55,12 @@ from truegrade.statistics.error_rates import (
 from truegrade.store import Run
 from truegrade.store.journal import Journal, Notice, alone_in, ignore, read_journal
 
-# Judging samples of a run again by stronger tests: those of the extended benchmark and of a hardened file, and the
-# oracle's with generated inputs. A line of a journal beside the run's verdicts holds what they say of a sample, so
-# that a larger audit, or one that was interrupted, goes on.
-
 
 class AuditedSample(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of ``audit.PROFILE.jsonl``: what the stronger tests say of one sample."""
+    """A line of ``audit.PROFILE.jsonl``, beside the verdicts: what stronger tests say of one sample.
+
+    They are those of the extended benchmark and of a hardened file, and the oracle's with generated inputs.
+    """
 
     problem_id: str
     sample: int
