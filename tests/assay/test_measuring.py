@@ -383,7 +383,7 @@ def test_programs_that_differ_alike_and_are_accepted_are_a_cause():
         ("'ba'", "'ab'", "returns characters in another order"),
         ("[1]", "[1, 2]", "returns a beginning, or more"),
         ("'1'", "1", "returns another type"),
-        ("1.0001", "1.0", "is near"),
+        ("1.0001", "1.0", "returns nearly the right number"),
         ("9", "1", "returns a number at most 10 times too large or too small"),
         ("11", "1", "returns another value"),
         ("-1", "1", "returns another value"),
@@ -402,7 +402,7 @@ def test_how_a_value_differs(got, expected, kind):
         ("wrong-on-one-test", "is wrong on test 2 only"),
         ("endless-on-one-test", "does not end"),
         ("as-text", "returns the right value as text"),
-        ("near-1e-3", "is near"),
+        ("near-1e-3", "returns nearly the right number"),
         ("reversed", "returns items in another order"),
     ],
 )

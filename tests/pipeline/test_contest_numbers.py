@@ -41,7 +41,7 @@ def test_each_harness_prints_its_own_scale(graded):
     assert said.count("as printed by ") == 2
     summary = json.loads((run / "summary.json").read_text())
     assert [p["published"] for p in summary["profiles"]] == [{"pass@1": 1 / 3}, {"pass@1": 50.0}, {}]
-    assert "pass@1 as printed by the harness" in (run / "report.html").read_text()
+    assert "as printed by livecodebench@28fef95: " in (run / "report.html").read_text()
 
 
 def test_the_exported_files_hold_detail_in_that_scale_and_pass_an_audit(graded):

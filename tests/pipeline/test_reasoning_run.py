@@ -100,7 +100,13 @@ def test_prediction_on_originals_and_mutants(rows: Path, tmp_path: Path) -> None
     out = tmp_path / "run"
     arguments = ("run", "execution-prediction", "--data", rows, "--model", f"replay:{said}", "-n", 2, "--out", out)
     printed = truegrade(*arguments)
-    for words in ("execution prediction", "correct on all cases", "reverted", "MC - OC: -", "strict_typed"):
+    for words in (
+        "Execution prediction",
+        "correct on mutants",
+        "answers the mutant's value",
+        "MC - OC: -",
+        "strict_typed",
+    ):
         assert words in printed
     assert "on 1 of 12 mutant cases both programs return the same value" in " ".join(printed.split())
     summary = Run.open(out).summary
@@ -144,7 +150,7 @@ def test_choice_in_both_orders(rows: Path, tmp_path: Path) -> None:
     printed = truegrade(
         "run", "execution-choice", "--data", rows, "--model", f"replay:{said}", "-n", 2, "--out", out
     )
-    assert "execution choice" in printed
+    assert "Execution choice" in printed
     assert "position has more influence than preference" in " ".join(printed.split())
     choice = Run.open(out).summary["profiles"][0]["reasoning"]["choice"]
     # one pair returns one value and is not asked: 11 pairs, two orders, two samples

@@ -35,8 +35,8 @@ _MADE: Mapping[str, str] = MappingProxyType(
         "as-text": "returns the right value as text",
         "list-for-tuple": "returns a list for a tuple, or a tuple for a list",
         "float-for-int": "returns a number of another type",
-        "near-1e-3": "is near",
-        "near-1e-6": "is near",
+        "near-1e-3": "returns nearly the right number",
+        "near-1e-6": "returns nearly the right number",
     }
 )
 """Kind of a changed output to how it differs, where that says more than the values of a witness."""
@@ -80,7 +80,7 @@ def _of_values(got: Any, expected: Any) -> str:
 
 def _of_numbers(got: float, expected: float) -> str:
     if abs(got - expected) <= NEAR * abs(expected):
-        return "is near"
+        return "returns nearly the right number"
     of_its_size = got * expected > 0 and abs(expected) <= FAR * abs(got) and abs(got) <= FAR * abs(expected)
     return (
         f"returns a number at most {FAR} times too large or too small" if of_its_size else "returns another value"
@@ -282,7 +282,7 @@ _INSTEAD = (
     ("in another order", "compare items at their places, unless the problem takes any order for right"),
     ("a beginning, or more", "compare lengths as well as items"),
     ("is wrong on test", _EVERY_TEST),
-    ("is near", _NUMBERS),
+    ("returns nearly the right number", _NUMBERS),
     ("too large or too small", _NUMBERS),
     ("as text", "compare values, and not their texts"),
     ("another value", _COMPARE),
