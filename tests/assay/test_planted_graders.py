@@ -30,7 +30,7 @@ SIZE = (
     r"accepts (\d+ of \d+ programs that differ so: returns a number at most 10 times too large or too small"
     r"|every program that returns nearly the right number \((\d+) of \2\)), and"
 )
-"""Of seed 4 only three of seven such numbers are of the same order of magnitude, so that the nearer ones are named."""
+"""With seed 4 three of seven such numbers are of one order of magnitude, so that the nearer ones are named."""
 FAULTS = {
     "perfect": (NONE_PAID, (), ()),
     "always": (PAID + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
@@ -91,7 +91,8 @@ SHORTEST = {
          "compare items at their places, unless the problem takes any order for right", "return value[::-1]"),
     ],
     "order_of_magnitude": [
-        ("accepts", NUMBERS, "total = 1.0"), ("accepts every program that returns nearly the right number", NUMBERS, "1e-06"),
+        ("accepts", NUMBERS, "total = 1.0"),
+        ("accepts every program that returns nearly the right number", NUMBERS, "1e-06"),
         ("paid on impossible tests", COMPARE, "total = 0.0"),
     ],
     "as_text": [

@@ -1,7 +1,7 @@
 """pass@1 of stored runs, corrected by an audit of their own passes.
 
 How often a grader accepts wrong programs depends on the model that wrote them, so that no other programs tell it.
-A simple random sample of the run's passes, drawn by a seed that is recorded, is judged again by stronger tests, and
+A simple random sample of the run's passes, drawn by a seed that is recorded, is judged again by stronger tests;
 `truegrade.statistics.error_rates` says what pass@1 then is.
 """
 
