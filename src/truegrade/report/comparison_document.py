@@ -403,7 +403,8 @@ def _strips(comparison: Comparison, replies: Replies) -> list[Part]:
     drawn = strips(comparison, replies)
     more = drawn[OPEN_STRIPS:]
     parts: list[Part] = [Prose(text=hint, tone="note"), *drawn[:OPEN_STRIPS]]
-    parts += [doc.Folded(f"{len(more)} more pairs", list(more)), strips_legend(comparison)]
+    parts += [doc.Folded(f"{len(more)} more pairs", list(more))] if more else []
+    parts.append(strips_legend(comparison))
     why = reasons(replies)
     for pair in comparison.pairs:
         table = discordant(comparison, pair, why)
