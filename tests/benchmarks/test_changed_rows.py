@@ -161,7 +161,7 @@ def test_the_report_shows_both_beside_each_other(file, tmp_path):
     ]
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 0, told.output
-    assert "originals and changed problems" in told.stdout and "cut-off: after 2024-02-01" in told.stdout
+    assert "Originals and changed problems" in told.stdout and "cut-off after 2024-02-01" in told.stdout
     page = (tmp_path / "run" / "report.html").read_text()
     assert "right by the original&#x27;s tests" in page or "right by the original's tests" in page
     assert "By group of pairs" in page and "negative-result" in page
