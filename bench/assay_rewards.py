@@ -104,7 +104,7 @@ REWARDS: tuple[Reward, ...] = (
     _reward("gym-code-gen", "gym_code_gen", _GYM, "taco", E, O, P, W),
     _reward("open-instruct-asserts", "open_instruct", _OI, "asserts", E, O, P, W, empty="[]"),
     _reward("open-instruct-stdio", "open_instruct", _OI, "stdio", O, P, W, stdio=True),
-    _reward("rllm-kodcode", "rllm_kodcode", _RLLM, "pytest", X, E, K, empty="import pytest"),
+    _reward("rllm-kodcode", "rllm_kodcode", _RLLM, "pytest", X, E, O, K, empty="import pytest"),
     _reward("rllm-humanevalplus", "rllm_humanevalplus", _RLLM, "taco", X, E,
             empty='{"inputs": [], "outputs": [], "fn_name": "add"}'),
     _reward("rllm-primeintellect", "rllm_primeintellect", _RLLM, "taco", E, O, W),
