@@ -167,6 +167,11 @@ class PublishedNumber(msgspec.Struct, frozen=True, kw_only=True):
     tolerance_points: float = 0.0
     """Percentage points by which it may miss the interval of an independent draw."""
 
+    @property
+    def claim(self) -> Claim:
+        """The number and what its digits say."""
+        return parse_claim(self.text)
+
     def __post_init__(self) -> None:
         """Refuse what no claim can be held with, whatever the run."""
         parse_claim(self.text)
@@ -244,7 +249,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 def resolve(run: Run, summary: Summary, profile: ProfileSummary, published: PublishedNumber) -> Question:
     """Find the denominators, and what stands between the claim and this run's numbers under one profile."""
-    claim, metric, tallies = parse_claim(published.text), published.metric, tallies_of(profile)
+    claim, metric, tallies = published.claim, published.metric, tallies_of(profile)
     ours, own = estimate_of(metric, tallies), own_number(claim, metric, tallies)
     size, each = _claimed_size(run, summary, ours, published.tasks, published.samples)
     covered = ours.tasks if ours is not None else len(tallies)

@@ -35,7 +35,6 @@ from truegrade.statistics.claims import (
     Fit,
     effective_draws,
     independent_p,
-    parse_claim,
     same_tasks_p,
 )
 from truegrade.store import Run
@@ -306,7 +305,7 @@ def answer(found: Replication, published: PublishedNumber, audit: Audit) -> Chec
     """What a claim held against a run of the file itself comes to, with the audit of the file."""
     return Check(
         answer=answer_of(found),
-        why=[*_why(found), *own_flags(parse_claim(published.text), audit)],
+        why=[*_why(found), *own_flags(published.claim, audit)],
         replication=found,
         audit=audit,
     )

@@ -41,12 +41,12 @@ def audit(evidence: Evidence, graded: Run | None = None) -> Audit:
         UserError: a name or file is at fault.
         SandboxError: this machine cannot run programs.
     """
-    find_profile(evidence.profile)  # refused before anything is opened
+    rules = find_profile(evidence.profile)  # refused before anything is opened; a file of the user's is run once
     with completion_file(evidence.path, evidence.notice) as file:
-        named, at_hand = evidence.path, msgspec.structs.replace(evidence, path=file)
+        named, at_hand = evidence.path, msgspec.structs.replace(evidence, path=file, profile=rules)
         if is_pack(file) or (file / "manifest.json").is_file():
             run = Run.open(file)
-            graded = run if find_profile(evidence.profile).id in run.profiles else None
+            graded = run if rules.id in run.profiles else None
             named, at_hand = run.completions_path, _of_run(at_hand, run)
         found = _audit_rows(at_hand, graded)
     return msgspec.structs.replace(found, file=str(named))
