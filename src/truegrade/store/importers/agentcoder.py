@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,9 +27,15 @@ from truegrade.store.importers.samples import text_of
 # over them, and so does a run that is given the file with ``--reuse`` (`read_accepted`).
 
 
-class _Completions(msgspec.Struct):
-    completion_list: Any = msgspec.UNSET
+class _Entry(msgspec.Struct, kw_only=True):
     task_id: str | int | None = None
+
+
+Entry = TypeVar("Entry", bound=_Entry)
+
+
+class _Completions(_Entry):
+    completion_list: Any = msgspec.UNSET
     time_taken: float | None = None
     need_reproduce: bool = True
 
@@ -62,17 +68,7 @@ def read_accepted(source: SourceFile, target: ImportTarget) -> Iterator[Completi
 def _read(source: SourceFile, target: ImportTarget, *, accepted_only: bool) -> Iterator[Completion]:
     path = source.path
     once = TasksOnce(path)
-    for place, key, value in entries(path, source.document):
-        entry = target.row(path, value, _Completions, inside=place)
-        if entry is None:
-            continue
-        task_id = entry.task_id if entry.task_id is not None else key
-        if task_id is None:
-            target.faults.add(BadRecord(path, MISSING_FIELD, field=f"{place}.task_id"))
-            continue
-        problem_id = target.problem(task_id, path, field=f"{place}.task_id")
-        if problem_id is None:
-            continue
+    for place, entry, problem_id in _entries_with_problems(source, target, _Completions):
         once.add(problem_id, field=f"{place}.task_id")
         if accepted_only and entry.need_reproduce:
             continue
@@ -81,6 +77,24 @@ def _read(source: SourceFile, target: ImportTarget, *, accepted_only: bool) -> I
         for sample, text in enumerate(texts):
             latency_s = (entry.time_taken or None) if alone else None
             yield target.completion(problem_id, sample, text, form="completion", latency_s=latency_s)
+
+
+def _entries_with_problems(
+    source: SourceFile, target: ImportTarget, kind: type[Entry]
+) -> Iterator[tuple[str, Entry, str]]:
+    """Place, entry and id of the problem of each entry; what has none is noted as a fault."""
+    path = source.path
+    for place, key, value in entries(path, source.document):
+        entry = target.row(path, value, kind, inside=place)
+        if entry is None:
+            continue
+        task_id = entry.task_id if entry.task_id is not None else key
+        if task_id is None:
+            target.faults.add(BadRecord(path, MISSING_FIELD, field=f"{place}.task_id"))
+            continue
+        problem_id = target.problem(task_id, path, field=f"{place}.task_id")
+        if problem_id is not None:
+            yield place, entry, problem_id
 
 
 def entries(path: Path, document: Any) -> Iterator[tuple[str, str | None, Any]]:
@@ -111,8 +125,7 @@ _DOCUMENT = re.compile(rb'\s*(\[\s*\{|\{\s*"[^"]*"\s*:\s*\{)')
 _TEXT = re.compile(rb'"(completion|solution)"\s*:')
 
 
-class _OneCompletion(msgspec.Struct):
-    task_id: str | int | None = None
+class _OneCompletion(_Entry):
     completion: Any = msgspec.UNSET
     solution: Any = msgspec.UNSET
 
@@ -130,20 +143,9 @@ def read_completion_rows(source: SourceFile, target: ImportTarget) -> Iterator[C
     Raises:
         BadRecord: not such a file, or an entry without a usable id or text.
     """
-    path = source.path
     seen: dict[str, int] = {}
-    for place, key, value in entries(path, source.document):
-        entry = target.row(path, value, _OneCompletion, inside=place)
-        if entry is None:
-            continue
-        raw_id = entry.task_id if entry.task_id is not None else key
-        if raw_id is None:
-            target.faults.add(BadRecord(path, MISSING_FIELD, field=f"{place}.task_id"))
-            continue
-        problem_id = target.problem(raw_id, path, field=f"{place}.task_id")
-        if problem_id is None:
-            continue
-        text, form = text_of(target, path, entry.completion, entry.solution, place=place)
+    for place, entry, problem_id in _entries_with_problems(source, target, _OneCompletion):
+        text, form = text_of(target, source.path, entry.completion, entry.solution, place=place)
         sample = seen[problem_id] = seen.get(problem_id, -1) + 1
         yield target.completion(problem_id, sample, text, form=form)
 
