@@ -154,8 +154,8 @@ LIVECODEBENCH = BenchmarkSpec(
 
 EXECUTION = "livecodebench-execution"
 
-EXECUTION_ARGUMENTS = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
-"""Rows of this set name no platform."""
+WITHOUT_PLATFORM = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
+"""Arguments of the sets made of contests whose rows name no platform."""
 
 
 class ExecutionSample(msgspec.Struct, frozen=True):
@@ -183,7 +183,7 @@ def load_execution(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: no file is given, or an argument is.
         BadRecord: a row is not of the schema, or two share an id.
     """
-    check_arguments(EXECUTION, args, EXECUTION_ARGUMENTS)
+    check_arguments(EXECUTION, args, WITHOUT_PLATFORM)
     if data is None:
         raise DataMissing(f"{EXECUTION} {UNPINNED[EXECUTION]}")
     content = read_content(data)
@@ -225,8 +225,8 @@ LIVECODEBENCH_EXECUTION = BenchmarkSpec(
     citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
     " Code, arXiv:2403.07974",
     load=load_execution,
-    args=EXECUTION_ARGUMENTS,
-    filters=tuple(EXECUTION_ARGUMENTS),
+    args=WITHOUT_PLATFORM,
+    filters=tuple(WITHOUT_PLATFORM),
 )
 
 
@@ -237,9 +237,6 @@ LIVECODEBENCH_EXECUTION = BenchmarkSpec(
 # same value.
 
 TEST_OUTPUT = "livecodebench-testoutput"
-
-TEST_OUTPUT_ARGUMENTS = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
-"""Rows of this set name no platform."""
 
 
 class ShownTest(msgspec.Struct, frozen=True):
@@ -273,7 +270,7 @@ def load_test_output(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: no file is given, or an argument is.
         BadRecord: a row is not of the schema, holds no test, or shares its ids with another.
     """
-    check_arguments(TEST_OUTPUT, args, TEST_OUTPUT_ARGUMENTS)
+    check_arguments(TEST_OUTPUT, args, WITHOUT_PLATFORM)
     if data is None:
         raise DataMissing(f"{TEST_OUTPUT} {UNPINNED[TEST_OUTPUT]}")
     content = read_content(data)
@@ -338,6 +335,6 @@ LIVECODEBENCH_TESTOUTPUT = BenchmarkSpec(
     citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
     " Code, arXiv:2403.07974",
     load=load_test_output,
-    args=TEST_OUTPUT_ARGUMENTS,
-    filters=tuple(TEST_OUTPUT_ARGUMENTS),
+    args=WITHOUT_PLATFORM,
+    filters=tuple(WITHOUT_PLATFORM),
 )
