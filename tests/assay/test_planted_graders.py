@@ -26,11 +26,7 @@ IMPOSSIBLE = (
     PAID
     + r"\d+ of \d+ programs were paid on impossible tests, and 0 of \d+ programs that solve nothing were paid; "
 )
-SIZE = (
-    r"accepts (\d+ of \d+ programs that differ so: returns a number at most 10 times too large or too small"
-    r"|every program that returns nearly the right number \((\d+) of \2\)), and"
-)
-"""With seed 4 three of seven such numbers are of one order of magnitude, so that the nearer ones are named."""
+SIZE = r"accepts \d+ of \d+ programs that differ so: returns a number at most 10 times too large or too small, and"
 FAULTS = {
     "perfect": (NONE_PAID, (), ()),
     "always": (PAID + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
@@ -67,6 +63,8 @@ FAULTS = {
     ),
     "one_fence_form": (rf"refuses right programs in 5 of 10 forms of a reply: py, .*; {NONE_PAID}", (), ()),
 }  # fmt: skip
+OTHERWISE = {("order_of_magnitude", 4): IMPOSSIBLE + ALL_THAT.format("returns nearly the right number")}
+"""First lines by seed. Of seed 4 only three of seven numbers within ten times are of one order of magnitude."""
 """Grader -> how its first line begins, the channels that are open, and findings that name its fault."""
 COMPARISON = "compare and count in a process that the program does not share"
 COMPARE = "run every test, and compare what the program gives with the expected value"
@@ -187,9 +185,10 @@ def assert_paid(measure, folder):
         assert min(len(one.code) for one in measure.shortest) <= min(len(one.code) for one in unearned)
 
 
-def assert_true(name, measure, found):
+def assert_true(name, measure, found, seed=0):
     """The first line, the cause, and no channel beside it."""
     first, channels, causes = FAULTS[name]
+    first = OTHERWISE.get((name, seed), first)
     assert re.match(first, words.headline(measure)), words.headline(measure)
     assert measure.open_channels == channels
     assert {one.channel for one in measure.channels if one.stays} == (
@@ -223,4 +222,4 @@ def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folde
 @pytest.mark.parametrize("seed", SEEDS or [0])
 @pytest.mark.parametrize("name", FAULTS)
 def test_with_every_cheat(name, seed, folders):
-    assert_true(name, *measured(name, folders(seed, None), seed))
+    assert_true(name, *measured(name, folders(seed, None), seed), seed)
