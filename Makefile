@@ -109,7 +109,7 @@ build/parity/.ready: requirements/parity.txt | $(VENV)/bin/python
 	@touch $@
 
 integrations: build/integrations/.ready jail  ## Run our tasks inside Inspect AI, lm-evaluation-harness and EvalScope.
-	build/integrations/bin/python -m pytest tests/integrations/tools tests/integrations/test_*.py \
+	build/integrations/bin/python -m pytest tests/apps/integrations tests/apps/integrations/test_*.py \
 	    tests/store/exporters/test_inspect_log.py
 
 # Not the development environment, whose packages the tools would hold back; their own dependencies are not locked.
@@ -130,7 +130,7 @@ build/deploy/.ready: Makefile
 	@touch $@
 
 trainers: build/trainers/.ready jail  ## Reward replies from inside the trainers' own code: PEERS=folder of their checkouts.
-	@for file in tests/integrations/trainers/test_*.py; do \
+	@for file in tests/apps/rewards/trainers/test_*.py; do \
 	    packages=; case $$file in *open_r1*) packages=$$PWD/build/trainers/open_r1:;; esac; \
 	    TRUEGRADE_PEERS=$(realpath $(PEERS)) PYTHONPATH=$$packages$$PWD/src build/trainers/bin/python -m pytest -W ignore $$file || exit 1; \
 	done

@@ -13,12 +13,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from truegrade.assay.building import reference_of
-from truegrade.assay.hardening_forms import with_tests
-from truegrade.assay.hardening_problem import HardenedProblem, HardeningOptions, HardeningWork
-from truegrade.assay.input_domain import find_companions
-from truegrade.assay.oracle import build_oracle
-from truegrade.assay.running import LABEL_LIMITS
+from truegrade.apps.assay.building import reference_of
+from truegrade.apps.assay.hardening_forms import with_tests
+from truegrade.apps.assay.hardening_problem import HardenedProblem, HardeningOptions, HardeningWork
+from truegrade.apps.assay.input_domain import find_companions
+from truegrade.apps.assay.oracle import build_oracle
+from truegrade.apps.assay.running import LABEL_LIMITS
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles import open_profile

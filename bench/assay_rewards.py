@@ -25,12 +25,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from snapshots import Snapshot
-from truegrade.assay import Battery, assay
-from truegrade.assay.folder import AssayFolder
-from truegrade.assay.measures import AssayResult
-from truegrade.assay.records import Dispatch, Probe
-from truegrade.assay.reporting import words
-from truegrade.assay.targets.opening import open_target
+from truegrade.apps.assay import Battery, assay
+from truegrade.apps.assay.folder import AssayFolder
+from truegrade.apps.assay.measures import AssayResult
+from truegrade.apps.assay.records import Dispatch, Probe
+from truegrade.apps.assay.reporting import words
+from truegrade.apps.assay.targets.opening import open_target
 from truegrade.files.json_text import encode
 from truegrade.records import ContestTask, FunctionTask, Problem
 

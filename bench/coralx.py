@@ -16,8 +16,8 @@ from statistics import fmean, median, pstdev
 
 import msgspec
 
-from truegrade.evolution import coralx
-from truegrade.evolution.coralx import (
+from truegrade.apps.evolve import coralx
+from truegrade.apps.evolve.coralx import (
     Features,
     candidate_alphas,
     features,
@@ -26,10 +26,10 @@ from truegrade.evolution.coralx import (
     initial,
     knobs,
 )
-from truegrade.evolution.dimensions import stable_hash
-from truegrade.evolution.genomes import Genome
-from truegrade.evolution.settings import read_settings
-from truegrade.evolution.strategies import cross, draw, mutate
+from truegrade.apps.evolve.dimensions import stable_hash
+from truegrade.apps.evolve.genomes import Genome
+from truegrade.apps.evolve.settings import read_settings
+from truegrade.apps.evolve.strategies import cross, draw, mutate
 
 SPACE = msgspec.structs.replace(read_settings("coralx-quixbugs").space, kinds=("dora",))
 """The archived configuration's, which knew DoRA only."""

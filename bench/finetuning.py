@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from truegrade import prompts
+from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
+from truegrade.apps.evolve.training.cache import peft_config
+from truegrade.apps.evolve.training.lessons import Lesson, TrainingOrder
+from truegrade.apps.evolve.training.micro_trainer import EmbeddedTrainer, encoded
 from truegrade.builders.repair_items import draw_item
 from truegrade.builders.repair_programs import UNSEEN
-from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.cache import peft_config
-from truegrade.evolution.training.lessons import Lesson, TrainingOrder
-from truegrade.evolution.training.micro_trainer import EmbeddedTrainer, encoded
 from truegrade.models.micro import WEIGHTS
 from truegrade.models.micro.micro_adapters import MODULES
 from truegrade.models.micro.tokenizer import read_tokenizer

@@ -13,8 +13,8 @@ import os
 import time
 from pathlib import Path
 
+from truegrade.apps.evolve.objectives import CostMeter, repair_task
 from truegrade.benchmarks import load_benchmark
-from truegrade.evolution.objectives import CostMeter, repair_task
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.static_findings import Linter
 from truegrade.sandbox import Limits, Sandbox

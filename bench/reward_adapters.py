@@ -1,7 +1,7 @@
 """Calls code rewards of others as their trainers call them: a reply and its tests in, what they pay out.
 
 `assay_rewards.py` copies this file into a folder beside the sources that it names, and every grader is a function
-here: ``f(solution_str, ground_truth)``, the latter a text (`truegrade.assay.targets.calls`). Modules that
+here: ``f(solution_str, ground_truth)``, the latter a text (`truegrade.apps.assay.targets.calls`). Modules that
 they import and that the measured path does not use are replaced by empty ones. What stands in for a service that
 the path does use is said where it is.
 """

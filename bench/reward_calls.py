@@ -23,9 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from truegrade.apps.rewards.grader import RewardGrader
+from truegrade.apps.rewards.records import PolicyReply, Reward
 from truegrade.benchmarks import load_benchmark
-from truegrade.integrations.rewards.grader import RewardGrader
-from truegrade.integrations.rewards.records import PolicyReply, Reward
 from truegrade.records import FunctionTask, OracleTask
 
 TOKEN = "token-of-the-benchmark"

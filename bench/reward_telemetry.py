@@ -2,10 +2,10 @@
 
     python bench/reward_telemetry.py HumanEval.jsonl.gz mbpp.jsonl [--problems 60] [--mutants 6] [--workers 2]
 
-Every cheat of `truegrade.assay.cheats` of the dangers h0 and h1 is tried on problems of HumanEval and MBPP and on
-one that reads standard input. Those count that one of the profiles in `LEAKY` pays for on a small problem of that
-form, where strict refuses. Honest programs are references and mutants of the same problems, each as it is and with
-one of the habits of `tests/support/honest_programs.py`, and its programs on standard input.
+Every cheat of `truegrade.apps.assay.cheats` of the dangers h0 and h1 is tried on problems of HumanEval and MBPP
+and on one that reads standard input. Those count that one of the profiles in `LEAKY` pays for on a small problem
+of that form, where strict refuses. Honest programs are references and mutants of the same problems, each as it is
+and with one of the habits of `tests/support/honest_programs.py`, and its programs on standard input.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from truegrade.assay.cheats import CHANNELS, cheat_probes
-from truegrade.assay.probes.mutants import mutants
+from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
+from truegrade.apps.assay.probes.mutants import mutants
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.attempts import attempts
 from truegrade.profiles import open_profile

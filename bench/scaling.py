@@ -97,7 +97,7 @@ def measure(data: Path, sizes: list[int], folder: Path, *, ray: bool) -> dict[st
         seen.setdefault("supervisor", []).append(local.own_s)
         seen.setdefault("driver", []).append(graded(Ready(list(run.verdicts("strict")))).own_s)
         if ray:
-            from truegrade.integrations.ray import RayGrader
+            from truegrade.apps.ray.crew import RayGrader
 
             seen.setdefault("ray driver", []).append(_warm(RayGrader(workers=1, allow_unsafe=True), graded))
     fitted = {name: 1e3 * float(np.polyfit(sizes, totals, 1)[0]) for name, totals in seen.items()}

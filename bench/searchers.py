@@ -17,9 +17,9 @@ from math import comb, exp, sqrt
 from random import Random
 from statistics import fmean, stdev
 
-from truegrade.evolution.coralx import EPOCHS, LEARNING_RATE
-from truegrade.evolution.genomes import ATTENTION, Evaluated, Genome, Scores, Space
-from truegrade.evolution.searchers import BUILT_IN, open_searcher
+from truegrade.apps.evolve.coralx import EPOCHS, LEARNING_RATE
+from truegrade.apps.evolve.genomes import ATTENTION, Evaluated, Genome, Scores, Space
+from truegrade.apps.evolve.searchers import BUILT_IN, open_searcher
 from truegrade.statistics.intervals import two_sided_t
 
 SPACE = Space(

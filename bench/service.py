@@ -36,12 +36,12 @@ from urllib.parse import urlsplit
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError
-from truegrade.integrations.client import Client
 from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.limits import MIB
+from truegrade.web.client import Client
 from truegrade.web.messages import InlineProblem, Submission
 
 TOKEN = "token-of-the-benchmark"

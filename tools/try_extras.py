@@ -79,7 +79,7 @@ USES: dict[str, tuple[str, str]] = {
         "pass@1",
     ),
     "evalscope": (
-        (f"python -m truegrade.integrations.evalscope eval --datasets {TASK} --limit 2 --eval-type openai_api"
+        (f"python -m truegrade.apps.integrations.evalscope eval --datasets {TASK} --limit 2 --eval-type openai_api"
         " --model truegrade-micro --api-key none --api-url {url}"),
         TASK,
     ),

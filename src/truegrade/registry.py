@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from truegrade.app import usable_apps
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.files.writing import read_source, remember, run_source, was_named
 
@@ -86,7 +87,6 @@ class Registry(Generic[T]):
         readers: Mapping[str, Callable[[Path], T]] = MappingProxyType({}),
     ) -> None:
         self.kind, self.built_in = kind, built_in
-        self.group = f"truegrade.{kind}s"
         self._fault, self._named, self._readers = fault, named, readers
 
     # ------------------------------------------------------------------------------------------ finding
@@ -120,7 +120,7 @@ class Registry(Generic[T]):
         """
         if name in self.built_in:
             return self._built_in(name)
-        offers = _offers(self.group)
+        offers = _offers(self.kind)
         if name in offers:
             return self._offered(name, offers[name])
         hint = f"`truegrade {self.kind}s` lists them"
@@ -168,7 +168,7 @@ class Registry(Generic[T]):
         """Everything that is built in, then what packages offer; what cannot be used is listed with the reason."""
         for name in self.built_in:
             yield Listed(*self._built_in(name))
-        for name, entries in sorted(_offers(self.group).items()):
+        for name, entries in sorted(_offers(self.kind).items()):
             origin = Origin(how="package", name=name, place=" and ".join(map(_package, entries)))
             if name in self.built_in:
                 yield Listed(name, None, origin, "not used: the name is built in")
@@ -180,7 +180,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """What is built in, then what packages offer, by name; nothing is imported or looked at."""
-        return [*self.built_in, *sorted(_offers(self.group))]
+        return [*self.built_in, *sorted(_offers(self.kind))]
 
     def usable(self) -> Iterator[Found[T]]:
         """What packages offer and can be used."""
@@ -271,7 +271,7 @@ class Registry(Generic[T]):
                 f"{self.kind} {name!r} is offered by {' and by '.join(packages)}; uninstall one of them, or name"
                 f" the thing itself: {entries[0].value}"
             )
-        place = f"{self.kind} {name!r} of the package {packages[0]} ({entries[0].value})"
+        place = f"{self.kind} {name!r} of {packages[0]} ({entries[0].value})"
         try:
             value = entries[0].load()
         except Exception as error:
@@ -328,18 +328,21 @@ def lacking(value: object, members: Iterable[str]) -> str | None:
     return f"lacks {', '.join(missing)}" if missing else None
 
 
-def _offers(group: str) -> dict[str, list[EntryPoint]]:
-    """The entry points of a group by name; reading them looks at every installed package."""
-    from importlib.metadata import entry_points  # a fiftieth of a second that built-in names need not wait for
+def _offers(kind: str) -> dict[str, list[EntryPoint]]:
+    """What apps and entry points offer of a kind, by name; reading them looks at every installed package."""
+    from importlib.metadata import EntryPoint, entry_points  # a fiftieth of a second that built-in names spare
 
     offers: dict[str, list[EntryPoint]] = {}
-    for entry in sorted(entry_points(group=group), key=_package):
+    for app in usable_apps():
+        for name, target in app.things.get(kind, {}).items():
+            offers.setdefault(name, []).append(EntryPoint(name, target, app.name))
+    for entry in sorted(entry_points(group=f"truegrade.{kind}s"), key=_package):
         offers.setdefault(entry.name, []).append(entry)
     return offers
 
 
 def _package(entry: EntryPoint) -> str:
-    return "an unknown package" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+    return f"the app {entry.group}" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
 
 
 def _told(error: Exception) -> str:

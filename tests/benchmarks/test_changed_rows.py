@@ -209,9 +209,8 @@ def originals(tmp_path, monkeypatch):
 def test_the_command_writes_a_file_that_a_run_takes(originals):
     command = [
         "data",
-        "mutate",
+        "change",
         "own.jsonl",
-        "--statements",
         "--out",
         "changed.jsonl",
         "--rules",
@@ -235,15 +234,13 @@ def test_the_command_writes_a_file_that_a_run_takes(originals):
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        (["--rules", "doubled"], "only with --statements"),
-        (["--statements", "--select", "all"], "not with --statements"),
-        (["--statements", "--rules", "dubled"], "change rule"),
-        (["--statements", "--check-model", "openai/m"], "goes with --model"),
-        (["--statements", "--rules", "order"], "no problem could be changed"),
+        (["--rules", "dubled"], "change rule"),
+        (["--check-model", "openai/m"], "goes with --model"),
+        (["--rules", "order"], "no problem could be changed"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_in_a_line(more, problem, originals):
-    told = CliRunner().invoke(main, ["data", "mutate", "own.jsonl", "--out", "changed.jsonl", *more])
+    told = CliRunner().invoke(main, ["data", "change", "own.jsonl", "--out", "changed.jsonl", *more])
     assert told.exit_code == 2 and problem in told.stderr and not (originals / "changed.jsonl").exists()
 
 
@@ -261,7 +258,7 @@ def test_a_model_words_what_another_reply_must_solve(originals, monkeypatch):
         return scripted.Answer(scripted.chat(code))
 
     with scripted.scripted_server(answer) as server:
-        command = ["data", "mutate", "own.jsonl", "--statements", "--out", "changed.jsonl", "--model", "openai/m",
+        command = ["data", "change", "own.jsonl", "--out", "changed.jsonl", "--model", "openai/m",
                    "--base-url", server.url, "--rules", "doubled"]  # fmt: skip
         told = CliRunner().invoke(main, command)
     assert told.exit_code == 2 and "doubled; thrown away: 1 a second reply could not solve" in told.stdout

@@ -5,10 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
+from truegrade.apps.evolve.training.lessons import Lesson, TrainingOrder
+from truegrade.apps.evolve.training.micro_trainer import EmbeddedTrainer
 from truegrade.cli import main
-from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.lessons import Lesson, TrainingOrder
-from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models.adapters import adapter_sha256
 from truegrade.records import Message, Prompt
 

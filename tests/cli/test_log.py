@@ -11,7 +11,7 @@ import pytest
 
 import truegrade
 from support import scripted_server as scripted
-from truegrade.evolution.folder import EvolutionFolder
+from truegrade.apps.evolve.folder import EvolutionFolder
 from truegrade.files import run_log
 from truegrade.files.run_log import CONSOLE, LogLine, RunLog
 

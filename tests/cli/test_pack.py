@@ -10,11 +10,11 @@ import pytest
 
 import truegrade
 from truegrade import api
+from truegrade.apps.viewer.viewer_server import ViewServer
 from truegrade.errors import UserError
 from truegrade.files.unpacking import FREE_BYTES
 from truegrade.store import Run
 from truegrade.store.packing import HEAD, PackHead, pack_run
-from truegrade.web.viewer.viewer_server import ViewServer
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
+from truegrade.apps.changed.build import Jails, change_problems, operator_rules, worded_by
+from truegrade.apps.changed.material import Material
+from truegrade.apps.changed.rules import RULES, rules_named
+from truegrade.apps.changed.statement import NotChanged, calls_of_tests, read_statement
 from truegrade.benchmarks import load_benchmark
-from truegrade.builders.changed.build import Jails, change_problems, operator_rules, worded_by
-from truegrade.builders.changed.material import Material
-from truegrade.builders.changed.rules import RULES, rules_named
-from truegrade.builders.changed.statement import NotChanged, calls_of_tests, read_statement
 from truegrade.errors import UnknownName
 from truegrade.grading.functions import grade_by_tests
 from truegrade.records import FunctionTask, Problem

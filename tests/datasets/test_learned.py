@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from truegrade.apps.evolve.training.lessons import _prompt, learned_from_lessons, lessons_of
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.identity import name_free_identity, program_identity
 from truegrade.datasets.learned import (
@@ -20,7 +21,6 @@ from truegrade.datasets.learned import (
     write_learned,
 )
 from truegrade.errors import UserError
-from truegrade.evolution.training.lessons import _prompt, learned_from_lessons, lessons_of
 from truegrade.profiles import open_profile
 from truegrade.records import FunctionTask, Problem
 

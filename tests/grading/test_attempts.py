@@ -3,7 +3,7 @@
 import pytest
 
 from support.honest_programs import HABITS, honest_function, honest_scripts
-from truegrade.assay.cheats import CHANNELS, cheat_probes
+from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
 from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
 from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Limits, Sandbox

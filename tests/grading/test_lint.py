@@ -147,7 +147,7 @@ def test_without_the_tools_the_extra_is_named(monkeypatch):
 
 def test_nothing_is_imported_before_it_is_used():
     code = (
-        "import sys, truegrade.evolution.objectives, truegrade.profiles.coralx;"
+        "import sys, truegrade.apps.evolve.objectives, truegrade.profiles.coralx;"
         "print([m for m in ('flake8', 'bandit', 'pyflakes', 'pycodestyle') if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

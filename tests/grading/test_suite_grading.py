@@ -7,7 +7,7 @@ import math
 import pytest
 
 from support.forged_suites import forged
-from truegrade.assay.cheats import CHEATS
+from truegrade.apps.assay.cheats import CHEATS
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.marks import chance_of
 from truegrade.grading.suite_assertions import SuiteSource

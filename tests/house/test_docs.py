@@ -13,9 +13,10 @@ from click.testing import CliRunner
 
 import truegrade
 from truegrade.agents import open_agent
-from truegrade.assay.cheats import CHANNELS
-from truegrade.assay.records import CODES
+from truegrade.apps.assay.cheats import CHANNELS
+from truegrade.apps.assay.records import CODES
 from truegrade.cli import main
+from truegrade.cli.groups import with_apps
 from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model
 from truegrade.records import Reason, SampleKey
@@ -69,7 +70,7 @@ def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
     for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "x")
-    command = main
+    command = with_apps(main)
     while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
         command, arguments = command.commands[arguments[0]], arguments[1:]
     assert command is not main, "no such command"
@@ -86,7 +87,7 @@ def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
 
 
 def test_every_command_and_option_has_a_help_text():
-    for name, command in main.commands.items():
+    for name, command in with_apps(main).commands.items():
         assert command.help, name
         for parameter in command.params:
             assert not isinstance(parameter, click.Option) or parameter.help, (name, parameter.name)

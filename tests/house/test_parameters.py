@@ -13,14 +13,14 @@ from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import standings
 from truegrade.api.pairs import run_all
 from truegrade.api.suites import run_suite
-from truegrade.assay import Battery, assay
-from truegrade.assay.correcting import corrected_runs
-from truegrade.assay.hardening import harden
-from truegrade.assay.opening import replay
-from truegrade.assay.reporting.text import export_assay
+from truegrade.apps.assay import Battery, assay
+from truegrade.apps.assay.correcting import corrected_runs
+from truegrade.apps.assay.hardening import harden
+from truegrade.apps.assay.opening import replay
+from truegrade.apps.evolve.running import evolve
+from truegrade.apps.evolve.settings import EvolutionSettings
 from truegrade.cli import main
-from truegrade.evolution.running import evolve
-from truegrade.evolution.settings import EvolutionSettings
+from truegrade.cli.groups import with_apps
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_document import export_comparison
 from truegrade.settings import COMMANDS, DEFAULT_MODEL, GRADING_ONLY, RunSettings, keywords_of, settings_of
@@ -41,7 +41,6 @@ FUNCTIONS = {
     "assay harden": [harden],
     "assay verdicts": [corrected_runs],
     "assay replay": [replay],
-    "assay export": [export_assay],
 }
 """Command -> where its options go."""
 
@@ -66,7 +65,7 @@ UNLESS_GIVEN = {"run": {"model": ((DEFAULT_MODEL,), DEFAULT_MODEL)}}
 
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],
-         "assay verdicts": ["."], "assay replay": [".", "x"], "assay export": ["."]}  # fmt: skip
+         "assay verdicts": ["."], "assay replay": [".", "x"]}  # fmt: skip
 """What each command cannot do without."""
 
 NOTHING = (None, (), [], {}, "", False, inspect.Parameter.empty, msgspec.UNSET)
@@ -83,7 +82,7 @@ def parameters(command):
 
 def parser_of(command):
     """The click command of one or two words."""
-    found = main
+    found = with_apps(main)
     for word in command.split():
         found = found.commands[word]
     return found

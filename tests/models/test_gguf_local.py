@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from truegrade.apps.evolve.subject import open_subject
 from truegrade.errors import UnknownName, UserError
-from truegrade.evolution.subject import open_subject
 from truegrade.models import open_model
 from truegrade.models.gguf_local import SHIPPED
 from truegrade.models.local import Generated

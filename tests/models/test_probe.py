@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from support import scripted_server as scripted
+from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
+from truegrade.apps.evolve.training.lessons import Lesson, TrainingOrder
+from truegrade.apps.evolve.training.micro_trainer import EmbeddedTrainer
 from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
-from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.lessons import Lesson, TrainingOrder
-from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.pipeline.asking import probe, probe_by_name

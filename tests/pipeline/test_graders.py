@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from truegrade.apps.ray.cluster import parse_address
 from truegrade.errors import UnknownName, UserError
-from truegrade.integrations.ray.cluster import parse_address
 from truegrade.pipeline.grade import LocalGrader, open_grader
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Problem

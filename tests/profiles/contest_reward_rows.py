@@ -20,8 +20,8 @@ from livecodebench_corpus.rewards import fenced, outputs, texts
 from livecodebench_peers import jailed
 from livecodebench_rows import sample_of
 
-from truegrade.assay.cheats import TaskForm, cheat_probes
-from truegrade.assay.records import Probe
+from truegrade.apps.assay.cheats import TaskForm, cheat_probes
+from truegrade.apps.assay.records import Probe
 
 DRIVER = Path(__file__).with_name("drive_contest_rewards.py")
 REWARDS = ("verl-prime", "rllm-lcb", "skyrl-lcb", "nemo-gym")

@@ -21,8 +21,8 @@ from tempfile import mkdtemp
 from profile_rows import completion
 from trainer_corpus import TRAINERS, Row, Rows
 
-from truegrade.assay.records import Dispatch, Probe
-from truegrade.assay.targets.opening import open_target
+from truegrade.apps.assay.records import Dispatch, Probe
+from truegrade.apps.assay.targets.opening import open_target
 from truegrade.profiles import open_profile
 from truegrade.sandbox import Sandbox
 

@@ -1,7 +1,7 @@
 """Through which channels a program that computes nothing passes, under each profile.
 
-Where the table comes from: the cheats of `truegrade.assay.cheats` were graded under every profile, on the task of
-adding two numbers as the benchmark words it, and on a contest problem of each form; its rows for exit codes and
+Where the table comes from: the cheats of `truegrade assay` were graded under every profile, on the task
+of adding two numbers as the benchmark words it, and on a contest problem of each form; its rows for exit codes and
 equality agree with `test_published_defects` and with the defects that each profile lists. Three things are worth
 knowing where a row surprises:
 
@@ -23,7 +23,7 @@ from contest_rows import SUCCESSOR, contest
 from profile_rows import completion, oracle, problem, sandbox_of
 from test_published_defects import GRANTED
 
-from truegrade.assay.cheats import CHANNELS, cheat_probes
+from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
 from truegrade.profiles import open_profile
 
 SHARED = {"equality", "oracle-read"}

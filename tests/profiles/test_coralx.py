@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import truegrade
 from support.cpu import cpu_within
+from truegrade.apps.evolve.objectives import CoralxObjectives, sample_of
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.errors import UnknownName, UserError
-from truegrade.evolution.objectives import CoralxObjectives, sample_of
 from truegrade.extraction.contest_programs import take_code
 from truegrade.profiles import coralx
 from truegrade.profiles.coralx import TEST_CPU_S, Coralx

@@ -10,10 +10,10 @@ from peer_process import ask
 from profile_rows import completion, extracted, grade_all, passed
 
 from truegrade import run
-from truegrade.assay.cheats import cheat_probes
-from truegrade.assay.opening import assay
-from truegrade.assay.probes.stubs import as_method
-from truegrade.assay.records import Battery
+from truegrade.apps.assay.cheats import cheat_probes
+from truegrade.apps.assay.opening import assay
+from truegrade.apps.assay.probes.stubs import as_method
+from truegrade.apps.assay.records import Battery
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile

@@ -15,7 +15,7 @@ from peer_calls import CALLS
 from peer_replies import CODES, FORMS, REPLIES, fenced, mutant
 from profile_rows import problem
 
-from truegrade.assay.cheats import cheat_probes
+from truegrade.apps.assay.cheats import cheat_probes
 from truegrade.records import Problem
 
 

@@ -8,10 +8,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from truegrade.apps.evolve.searchers import REGISTRY as SEARCHERS
+from truegrade.apps.evolve.searchers import open_searcher
+from truegrade.apps.evolve.settings import read_settings
 from truegrade.cli import main
-from truegrade.evolution.searchers import REGISTRY as SEARCHERS
-from truegrade.evolution.searchers import open_searcher
-from truegrade.evolution.settings import read_settings
 
 
 def test_every_example_has_less_than_thirty_lines(extend_page):

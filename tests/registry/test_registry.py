@@ -6,10 +6,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from truegrade.agents import REGISTRY as AGENTS
+from truegrade.apps.evolve.searchers import REGISTRY as SEARCHERS
 from truegrade.benchmarks import BENCHMARKS, find_benchmark, list_benchmarks
 from truegrade.benchmarks import REGISTRY as BENCHMARK_REGISTRY
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.evolution.searchers import REGISTRY as SEARCHERS
 from truegrade.models import open_model
 from truegrade.models.providers import REGISTRY as PROVIDERS
 from truegrade.profiles import PROFILES, Rule, find_profile

@@ -19,8 +19,8 @@ from support.accessibility import findings, unguarded_window
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.leaderboard import read_leaderboard
 from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding, pair_standing
-from truegrade.evolution.reporting.page import write_report as write_evolution
-from truegrade.evolution.reporting.search_material import gather
+from truegrade.apps.evolve.reporting.page import write_report as write_evolution
+from truegrade.apps.evolve.reporting.search_material import gather
 from truegrade.profiles import open_profile
 from truegrade.report.comparison_document import export_comparison
 from truegrade.report.html import write_report

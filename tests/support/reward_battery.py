@@ -1,12 +1,12 @@
-"""Replies of which it is known what they must earn: right and wrong ones, and every cheat of `truegrade.assay`."""
+"""Replies of which it is known what they must earn: right and wrong ones, and the cheats of `truegrade assay`."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, NamedTuple
 
-from truegrade.assay.cheats import cheat_probes
-from truegrade.assay.cheats.base import TaskForm
+from truegrade.apps.assay.cheats import cheat_probes
+from truegrade.apps.assay.cheats.base import TaskForm
 
 
 class Due(NamedTuple):

@@ -1,6 +1,6 @@
 """Replies to one small problem, right and wrong, with ground truths as trainers hold them."""
 
-from truegrade.integrations.rewards.records import PolicyReply
+from truegrade.apps.rewards.records import PolicyReply
 
 SQUARES = ["assert f(1) == 1", "assert f(2) == 4", "assert f(3) == 9", "assert f(4) == 16"]
 LINES = {"inputs": ["1\n", "2\n", "3\n", "4\n"], "outputs": ["1\n", "4\n", "9\n", "16\n"]}

@@ -15,7 +15,7 @@ from truegrade.sandbox import Limits, Sandbox
 ALWAYS = ("truegrade.pipeline.grade", "truegrade.pipeline.asking")
 """Modules that open a sandbox for each grading and close it after."""
 IF_IMPORTED = (
-    *("truegrade.analysis.audit.contests", "truegrade.evolution.subject"),
+    *("truegrade.analysis.audit.contests", "truegrade.apps.evolve.subject"),
     *("livecodebench_rows", "contest_rows", "prediction_rows"),
 )
 """The same, which few tests ask for; what helpers of tests open among them."""

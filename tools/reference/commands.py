@@ -10,6 +10,7 @@ import click
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
 from truegrade.cli import main
+from truegrade.cli.groups import with_apps
 
 
 def page() -> str:
@@ -24,7 +25,9 @@ def page() -> str:
         ],
     )
     sections = [
-        _section(path, command) for path, command in _commands(("truegrade",), main) if command is not main
+        _section(path, command)
+        for path, command in _commands(("truegrade",), with_apps(main))
+        if command is not main
     ]
     return as_page("Command line", "`--help` on any command prints the same.", codes, *sections)
 

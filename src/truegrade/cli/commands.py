@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
-from truegrade.cli.assay import assay
 from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
-from truegrade.cli.evolution import evolve
-from truegrade.cli.files import completion, export, lm_eval_tasks, pack, report
+from truegrade.cli.files import completion, export, pack, report
+from truegrade.cli.groups import AppGroup
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
 from truegrade.cli.options import (
     LEVELS,
@@ -38,7 +37,7 @@ from truegrade.cli.options import (
     with_flags,
 )
 from truegrade.cli.replication import audit, check, replicate
-from truegrade.cli.serving import serve, serve_model, view
+from truegrade.cli.serving import serve, serve_model
 from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
 
 
-class SectionedGroup(click.Group):
+class SectionedGroup(AppGroup):
     """A group whose help lists its commands under headings, each with the first clause of its help."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -75,14 +74,20 @@ class SectionedGroup(click.Group):
         named = {name for _, names in SECTIONS for name in names}
         rest = tuple(name for name in self.list_commands(ctx) if name not in named)
         for heading, names in (*SECTIONS, ("More", rest)):
-            known = [(name, self.commands[name]) for name in names if name in self.commands]
-            if known:
+            known = [(name, _said(self, ctx, name)) for name in names]
+            if known := [(name, text) for name, text in known if text is not None]:
                 with formatter.section(heading):
-                    formatter.write_dl([(name, _said(command)) for name, command in known])
+                    formatter.write_dl(known)
 
 
-def _said(command: click.Command) -> str:
-    """The first clause: up to a full stop, colon or semicolon."""
+def _said(group: click.Group, ctx: click.Context, name: str) -> str | None:
+    """The first clause of a command's help, up to a full stop, colon or semicolon; None where there is none."""
+    try:
+        command = group.get_command(ctx, name)
+    except TruegradeError as error:
+        return f"cannot be used: {error}"
+    if command is None:
+        return None
     text = " ".join((command.help or "").split("\n\n")[0].split())
     for mark in (". ", ": ", "; ", " ("):
         text = text.partition(mark)[0]
@@ -139,8 +144,8 @@ class Commands(SectionedGroup):
         """Answer an unknown command with the closest ones."""
         from truegrade.errors import UnknownName
 
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise UnknownName("command", args[0], self.commands, "`truegrade --help` lists them")
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise UnknownName("command", args[0], self.list_commands(ctx), "`truegrade --help` lists them")
         return super().resolve_command(ctx, args)
 
 
@@ -305,17 +310,13 @@ main.add_command(pack)
 main.add_command(compare)
 main.add_command(power)
 main.add_command(leaderboard)
-main.add_command(lm_eval_tasks)
 main.add_command(report)
 main.add_command(replicate)
 main.add_command(audit)
 main.add_command(check)
-main.add_command(assay)
 main.add_command(serve)
-main.add_command(evolve)
 main.add_command(serve_model)
 main.add_command(doctor)
-main.add_command(view)
 main.add_command(completion)
 
 

@@ -8,17 +8,12 @@ from typing import Any
 import click
 
 from truegrade.cli.data_build import build, check
-from truegrade.cli.data_changed import (
-    OF_STATEMENTS,
-    change_statements,
-    read_names,
-    refuse_others,
-    statement_options,
-)
+from truegrade.cli.groups import AppGroup
 from truegrade.cli.options import (
     Number,
     echo,
     json_option,
+    names_of,
     notice,
     print_json,
     progress_for,
@@ -27,7 +22,13 @@ from truegrade.cli.options import (
 )
 
 
-@click.group()
+class DataGroup(AppGroup):
+    """The commands of ``truegrade data``."""
+
+    words = "data"
+
+
+@click.group(cls=DataGroup)
 def data() -> None:
     """Download, inspect, build and publish data sets."""
 
@@ -101,12 +102,11 @@ def data_show(name: str, as_json: bool) -> None:
 
 
 @data.command("mutate")
-@click.argument("names", nargs=-1, required=True, metavar="FILE | NAMES...")
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
-@statement_options
 @click.option(
     "--operators",
-    callback=read_names,
+    callback=names_of,
     metavar="A,B,...",
     help="Mutation operators, wider ones among them, or `published` for the published tool's."
     " [default: those that are not wider]",
@@ -127,7 +127,7 @@ def data_show(name: str, as_json: bool) -> None:
 )
 @click.option(
     "--preserve",
-    callback=read_names,
+    callback=names_of,
     metavar="A,B,...",
     help="Semantics-preserving rewritings to add to each row. [default: none]",
 )
@@ -163,26 +163,15 @@ def data_show(name: str, as_json: bool) -> None:
 @click.option("--workers", type=click.IntRange(min=1), help="Rows processed at once. [default: one per core]")
 @unsafe_option
 @json_option
-@click.pass_context
-def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, workers: int | None,
-                statements: bool, allow_unsafe: bool | None, as_json: bool, preamble: Path | None,
-                **asked: Any) -> None:  # fmt: skip
-    """Add a mutant to every row of FILE: a program that differs in one place and returns a different value.
-
-    With --statements, change the problems of benchmarks: they then ask for a mutant of their reference.
-    """
-    refuse_others(ctx, names, statements=statements)
-    own = {name: asked.pop(name) for name in OF_STATEMENTS}
-    if statements:
-        change_statements(names, out, seed=asked["seed"], allow_unsafe=bool(allow_unsafe), as_json=as_json, **own)
-        return
-    file = Path(names[0])
+def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool,
+                preamble: Path | None, **asked: Any) -> None:  # fmt: skip
+    """Add a mutant to every row of FILE: a program that differs in one place and returns a different value."""
     from truegrade.builders.leetcode import OF_LEETCODE
     from truegrade.builders.mutation.file import mutate_file
     from truegrade.builders.mutation.mutants import MutationOptions
     from truegrade.sandbox import Limits, Sandbox
 
-    chosen = {name: value for name, value in asked.items() if value is not None}
+    chosen = {name: value for name, value in asked.items() if value not in (None, ())}
     options = MutationOptions(**chosen, preamble=preamble.read_text(encoding="utf-8") if preamble else "")
     limits = Limits(cpu_s=options.cpu_s, memory_bytes=1 << 30, packages=OF_LEETCODE)
     with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe)) as sandbox:

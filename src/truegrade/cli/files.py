@@ -8,16 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import get_completion_class
 
 from truegrade.cli.options import (
-    Number,
     cutoff_option,
     data_option,
-    data_options,
     echo,
     json_option,
     log_to_option,
@@ -26,6 +24,9 @@ from truegrade.cli.options import (
     window_option,
     with_flags,
 )
+
+if TYPE_CHECKING:
+    from truegrade.app import ReportOfFolder
 
 
 @click.command()
@@ -80,36 +81,6 @@ def pack(run: Path, out: Path | None, as_json: bool) -> None:
         print_json({"file": str(path), "bytes": path.stat().st_size})
     else:
         echo(path)
-
-
-@click.command("lm-eval-tasks")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("benchmarks", nargs=-1, required=True, metavar="BENCHMARK...")
-@click.option(
-    "--as", "profile", default="strict", show_default=True, help="Profile that writes the prompts and grades."
-)
-@data_options
-@click.option(
-    "-n", "--repeats", default=1, show_default=True, type=click.IntRange(min=1), help="Samples per problem."
-)
-@click.option("--temperature", type=Number(min=0), help="[default: 0 for one sample, 0.8 for several]")
-@click.option(
-    "--max-tokens", default=2048, show_default=True, type=click.IntRange(min=1), help="Maximum tokens per reply."
-)
-@json_option
-def lm_eval_tasks(
-    folder: Path, benchmarks: tuple[str, ...], task_args: dict[str, str], as_json: bool, **options: Any
-) -> None:
-    """Write benchmarks as tasks of lm-evaluation-harness: a folder for its --include_path."""
-    from truegrade.integrations.lm_eval import write_task
-
-    args = dict(task_args)
-    prompt = args.pop("prompt", None)
-    names = [write_task(folder, name, prompt=prompt, task_args=args, **options) for name in benchmarks]
-    if as_json:
-        print_json({"folder": str(folder), "tasks": names})
-    else:
-        echo(f"lm_eval run --include_path {folder} --tasks {','.join(names)} --model ...")
 
 
 # ------------------------------------------------------------------ The command that writes reports: `report`.
@@ -169,10 +140,10 @@ def _report(path: Path, file_format: str, out: Path | None, part: Mapping[str, A
     from truegrade import api
     from truegrade.store.trackers import NotTracked
 
-    if (path / "evolution.json").is_file():
-        return [_of_evolution(path, file_format, out, part)], ""
     if (path / "suite.json").is_file():
         return _of_suite(path, file_format, out, part), ""
+    if (files := _of_app(path, file_format, out, part)) is not None:
+        return files, ""
     try:
         return api.report_files(path, file_format, out=out, **part), ""
     except NotTracked as error:
@@ -189,22 +160,18 @@ def _of_suite(folder: Path, file_format: str, out: Path | None, part: Mapping[st
     return export_suite(folder, file_format, out)
 
 
-def _of_evolution(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> Path:
-    """Write the page, or the summary as Markdown, of what `truegrade evolve` made."""
+def _of_app(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> list[Path] | None:
+    """The files of the report of a folder that an app wrote; None where none did."""
+    from truegrade.app import folder_kind, resolve
     from truegrade.errors import UserError
-    from truegrade.evolution.reporting.page import write_report
-    from truegrade.evolution.reporting.search_material import gather
-    from truegrade.evolution.reporting.summary_text import markdown_summary
 
+    if (found := folder_kind(folder)) is None:
+        return None
+    app, kind = found
     if any(part.values()):
-        raise UserError(f"{folder}: -T, --cutoff, --data and --log-to are for runs; this is an evolution")
-    if file_format == "html":
-        return write_report(gather(folder), out)
-    if file_format != "markdown":
-        raise UserError(f"{folder}: an evolution has a page (html) and a summary (markdown), no {file_format}")
-    path = out or folder / "summary.md"
-    path.write_text(markdown_summary(gather(folder)), encoding="utf-8")
-    return path
+        raise UserError(f"{folder}: -T, --cutoff, --data and --log-to are for runs; this is {kind.name}")
+    write: ReportOfFolder = resolve(app, kind.report)
+    return write(folder, file_format, out)
 
 
 VARIABLE = "_TRUEGRADE_COMPLETE"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from truegrade.app import own_apps
 from truegrade.cli.options import echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _command(kind: str, home: str, text: str, summary: Callable[[Any], str]) -> 
     def listing(as_json: bool) -> None:
         from truegrade.report.listings import print_listing
 
-        rows = [(each.name, summary(each.value), each.origin) for each in usable(resolve_name(f"{home}:REGISTRY"))]
+        rows = [(each.name, summary(each.value), each.origin) for each in usable(resolve_name(home))]
         if as_json:
             print_json([{"name": name, "summary": said, "origin": origin} for name, said, origin in rows])
         else:
@@ -51,27 +52,26 @@ def _first_line(thing: Any) -> str:
 LISTINGS = (
     _command(
         "provider",
-        "truegrade.models.providers",
+        "truegrade.models.providers:REGISTRY",
         "List the providers of models (`--model PROVIDER/NAME`); `truegrade models` lists all that --model takes.",
         lambda provider: str(provider.notes),
     ),
     _command(
         "importer",
-        "truegrade.store.importers",
+        "truegrade.store.importers:REGISTRY",
         "List the formats of files that `grade` reads (`--format NAME`, docs/formats.md).",
         lambda importer: str(importer.summary),
     ),
     _command(
         "exporter",
-        "truegrade.store.exporters",
+        "truegrade.store.exporters:REGISTRY",
         "List the formats of files that `export` writes (`--format NAME`, docs/formats.md).",
         lambda exporter: str(exporter.summary),
     ),
-    _command(
-        "searcher",
-        "truegrade.evolution.searchers",
-        "List the strategies that `evolve` searches with (`--searcher NAME`).",
-        _first_line,
+    *(
+        _command(kind, home, f"List the {kind}s of the app `{app.name}`.", _first_line)
+        for app in own_apps()
+        for kind, home in app.kinds.items()
     ),
 )
 

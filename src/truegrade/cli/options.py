@@ -385,14 +385,19 @@ class Named(click.types.StringParamType):
 def complete_names(group: click.Group) -> None:
     """Let the parameters of a group's commands be completed by what they name."""
     for command in group.commands.values():
-        if isinstance(command, click.Group):
-            complete_names(command)
-        for parameter in command.declared if isinstance(command, SettingsCommand) else command.params:
-            names = OF_GROUPS.get(group.name or "") or NAMES.get(parameter.name or "")
-            if command.name == "run" and parameter.name == "benchmark":
-                names = _benchmarks_and_suites
-            if names is not None and vars(parameter).get("type") is click.STRING:
-                parameter.type = Named(names)
+        complete_names_of(command, group.name or "")
+
+
+def complete_names_of(command: click.Command, group: str = "") -> None:
+    """Let a command's parameters, and those of the commands below it, be completed by what they name."""
+    if isinstance(command, click.Group):
+        complete_names(command)
+    for parameter in command.declared if isinstance(command, SettingsCommand) else command.params:
+        names = OF_GROUPS.get(group) or NAMES.get(parameter.name or "")
+        if command.name == "run" and parameter.name == "benchmark":
+            names = _benchmarks_and_suites
+        if names is not None and vars(parameter).get("type") is click.STRING:
+            parameter.type = Named(names)
 
 
 # ----------------------------------------------------------------------------------------------------------------

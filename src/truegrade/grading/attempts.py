@@ -151,8 +151,8 @@ _UNITTEST = re.compile(r"^Ran \d+ tests? in [\d.]+s\s+OK$", re.MULTILINE)
 def attempts(problem: Problem, answer: Answer, executor: Executor) -> tuple[str, ...]:
     """By which channels a program is accepted where it cannot be right; none for an honest one.
 
-    Channels are keys of ``truegrade.assay.cheats.CHANNELS``. Of a problem that is not answered by a program, or
-    whose tests hold no inputs, nothing is known, so there are none.
+    Channels are those that `truegrade assay` names. Of a problem that is not answered by a program, or whose
+    tests hold no inputs, nothing is known, so there are none.
 
     Args:
         problem: that was to be solved.

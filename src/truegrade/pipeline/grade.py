@@ -8,19 +8,18 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing, contextmanager
-from pkgutil import resolve_name
-from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
 
-from truegrade.errors import BadRecord, SandboxError, UnknownName, UserError
+from truegrade.errors import BadRecord, SandboxError, UserError
 from truegrade.grading.marks import MISSING_PACKAGE
 from truegrade.pipeline.loading import scored
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.verdicts import answer_of, limits_for, package_versions, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, SampleKey, Verdict
+from truegrade.registry import Registry
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
 from truegrade.store.facts import CompletionFacts
@@ -62,13 +61,12 @@ class OpenGrader(Protocol):
         """
 
 
-GRADERS: Mapping[str, str] = MappingProxyType(
-    {
-        "local": "truegrade.pipeline.grade:open_local",
-        "ray": "truegrade.integrations.ray:open_ray",
-    }
+REGISTRY = Registry[OpenGrader](
+    "executor",
+    {"local": "truegrade.pipeline.grade:open_local"},
+    lambda opener: None if callable(opener) else "is no function (truegrade.pipeline.grade.OpenGrader)",
 )
-"""Name to ``module:function`` (`OpenGrader`), imported when asked for: most need a package of their own."""
+"""Names of executors to `OpenGrader`; apps and packages add theirs, which are imported when they are used."""
 
 
 def open_grader(name: str, *, workers: int | None = None, allow_unsafe: bool = False) -> Grader:
@@ -84,10 +82,7 @@ def open_grader(name: str, *, workers: int | None = None, allow_unsafe: bool = F
         UserError: its address cannot be meant, or the package that it needs is not installed.
     """
     bare, _, address = name.partition(":")
-    if bare not in GRADERS:
-        raise UnknownName("executor", name, GRADERS)
-    opener: OpenGrader = resolve_name(GRADERS[bare])
-    return opener(address, workers, allow_unsafe)
+    return REGISTRY.known(bare).value(address, workers, allow_unsafe)
 
 
 # -------------------------- Grading on this machine: threads that ask, and one sandbox that runs the programs.

@@ -41,7 +41,7 @@ _STANDARD = (
 _GUARDED = (*_STANDARD, "shutil", "subprocess")
 # What a published grader that runs beside each of its programs loads besides.
 _GRADING = (*_GUARDED, "ast", "faulthandler", "importlib", "pickle", "signal")
-# What `truegrade.assay.targets.host` loads ahead of each grader under measurement.
+# What the host of `truegrade assay` loads ahead of each grader under measurement.
 _MEASURED = (*_GRADING, "importlib.util", "inspect", "pathlib", "tempfile", "types")
 # Of a suite, `truegrade.sandbox.by_pytest`, and what pytest has loaded besides once it has run a test.
 _PYTEST = ("suite_pytest", "_pytest.skipping", "_pytest.tracemalloc", "pdb")

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
+from truegrade.apps.evolve.training.cache import write_adapter
+from truegrade.apps.evolve.training.lessons import TrainingOrder
 from truegrade.datasets.learned import LearnedFrom
-from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
-from truegrade.evolution.training.cache import write_adapter
-from truegrade.evolution.training.lessons import TrainingOrder
 from truegrade.models.micro.llama import Cache, Llama, read_shape
 from truegrade.models.micro.micro_adapters import read_tensors
 from truegrade.models.micro.trained_layers import Dropout, FreshAdapter, stream

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.integrations.client import Client, ServiceError
 from truegrade.records import FunctionTask, Reason
+from truegrade.web.client import Client, ServiceError
 from truegrade.web.messages import InlineProblem, Submission
 
 RIGHT = Submission(text="```python\ndef double(x):\n    return 2 * x\n```")
@@ -45,7 +45,7 @@ def test_a_refusal_names_the_field(client, service):
 
 
 def test_a_client_loads_no_server():
-    code = "import sys, truegrade.integrations.client; print(*sys.modules)"
+    code = "import sys, truegrade.web.client; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -29,7 +29,7 @@ from truegrade.store.manifest import Manifest, now
 
 
 SCORE = "verdict"
-"""Name of the score; that of the scorer in `truegrade.integrations.inspect_ai`."""
+"""Name of the score; that of the scorer in our tasks for Inspect AI."""
 
 _IMPORTED = "none/imported"
 _ALPHABET = string.digits + string.ascii_letters

@@ -1,0 +1,460 @@
+"""What an assay concludes (``summary.json``), and conditions on it by which a check fails.
+
+Every share is a fraction in [0, 1]. An interval is at the confidence of the whole assay and clustered by problem.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, Self
+
+import msgspec
+
+from truegrade.apps.assay.records import AssayFinding, ProbeClass
+from truegrade.errors import UserError
+from truegrade.extraction.parsing import quietly
+from truegrade.records import Estimate
+from truegrade.statistics.error_rates import RateSpan
+
+
+class AcceptedShare(msgspec.Struct, frozen=True, kw_only=True):
+    """How many programs of one class a grader accepts."""
+
+    kind: ProbeClass
+    accepted: int
+    """Of those whose label is proven."""
+    probes: int
+    """Whose label is proven and that have a verdict."""
+    value: float | None
+    """``accepted / probes``: the proven share; None without probes."""
+    upper: float | None
+    """Share if every accepted undecided probe were wrong: ``(accepted + undecided_accepted) / (probes +
+    undecided_accepted)``; equals ``value`` where nothing is undecided. The truth lies in [value, upper]."""
+    low: float | None
+    high: float | None
+    """Interval; with undecided probes Imbens and Manski's, for the truth and not for the bounds."""
+    mean_of_problems: float | None
+    """Every problem weighted alike."""
+    undecided: int = 0
+    undecided_accepted: int = 0
+    problems: int = 0
+    """With at least one probe of the class."""
+    problems_hit: int = 0
+    """With at least one accepted (of class ``right``: refused) probe."""
+    no_verdict: int = 0
+    mean_score: float | None = None
+    """Mean of the scores given, where the grader gives numbers."""
+    method: str = ""
+    """Of the interval."""
+
+
+class MeasuredValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A value with its interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str = ""
+
+    @classmethod
+    def of(cls, span: RateSpan | Estimate | None) -> Self:
+        """That of an estimate; nothing where there is none."""
+        if span is None:
+            return cls(value=None, low=None, high=None)
+        return cls(value=span.value, low=span.low, high=span.high, method=span.method)
+
+
+class ProblemMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One problem under one grader."""
+
+    problem_id: str
+    right: int
+    right_accepted: int
+    wrong: int
+    """Natural wrong programs: mutants, labelled programs and replies whose label is proven."""
+    wrong_accepted: int
+    undecided: int
+    undecided_accepted: int
+    fpr_low: float | None
+    fpr_high: float | None
+    """Clopper and Pearson."""
+    fpr_shrunken: float | None
+    """Drawn towards the other problems (beta-binomial by moments): for ranking."""
+    doubtful: bool = False
+    """FPR above 0.2, by Holm over the problems."""
+    j: float | None = None
+
+
+class ChannelMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One way of cheating, over all problems, under one grader."""
+
+    channel: str
+    danger: str
+    accepted: int
+    probes: int
+    inert_accepted: int
+    inert: int
+    stays: int = 0
+    """Cheats behind which the verdict on an honest or a wrong control changes, so often that it is no chance."""
+    open: bool
+    """A cheat was accepted whose inert twin was refused, both so often that flipped verdicts do not explain it."""
+    not_sent: int = 0
+    """Left out, since the grader may not be sent programs of this danger."""
+
+
+class FlipMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the verdict on the same honest program differs from the one that it usually gets."""
+
+    flips: int
+    sends: int
+    """Of programs that were sent more than once; controls behind a cheat that stays do not count."""
+    value: float | None
+    """``flips / sends``."""
+    low: float | None
+    high: float | None
+    """Clopper and Pearson."""
+    accepted_sends: int = 0
+    accepted_flips: int = 0
+    """The same of programs that are usually accepted."""
+    refused_sends: int = 0
+    refused_flips: int = 0
+    """And of those that are usually refused."""
+
+
+class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
+    """Programs that solve nothing, and which of them the grader pays."""
+
+    tried: int
+    """Stubs, cheats and their twins with a verdict, without `weak`."""
+    kinds: int
+    """Different stubs, cheats and ways to make tests impossible among all that got a verdict."""
+    paid: int
+    """Of `tried`, accepted where the problem's own tests under ``strict`` refuse the same program."""
+    by_kind: dict[str, tuple[int, int]]
+    """``stub``, ``cheat`` and ``twin`` to (paid, tried)."""
+    impossible_tried: int
+    impossible_paid: int
+    """Accepted on tests that nothing honest passes."""
+    weak: int = 0
+    """Accepted, and by the problem's own tests under ``strict`` as well: the tests are weak."""
+    weak_problems: int = 0
+    once: int = 0
+    """Accepted at first, and not when they were sent again, by a grader whose verdicts flip."""
+    shortest: str = ""
+    """Id of the shortest program that was paid."""
+    loose: int = 0
+    """Mutants, labelled programs and replies accepted where the problem's own tests under ``strict`` refuse them;
+    counted where nothing was paid without solving."""
+    natural: int = 0
+    """Mutants, labelled programs and replies that are proven wrong."""
+
+    @property
+    def all_paid(self) -> int:
+        """Programs that solve nothing and were paid, those on impossible tests among them."""
+        return self.paid + self.impossible_paid
+
+    @property
+    def all_tried(self) -> int:
+        """Of so many."""
+        return self.tried + self.impossible_tried
+
+
+class ShortestPaid(msgspec.Struct, frozen=True, kw_only=True):
+    """The shortest program that one finding rests on, of those that the grader paid wrongly."""
+
+    finding: str
+    """``channel report``, or what was found in words."""
+    how: str
+    """How a channel works; empty of other findings."""
+    closes: str
+    """What a grader does that does not pay for it."""
+    problem_id: str
+    probe: str
+    """Id; of programs that are equally short the least one."""
+    origin: str
+    change: str
+    """What the program does, or what was changed in it or in its tests; empty where that is not known."""
+    code: str
+    """The whole program as it was sent; of a cheat about replies the text of the reply."""
+    pay: float | None
+    """The number that the grader gave; None where it gives none and accepted it."""
+
+
+class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One grader on one suite of problems."""
+
+    grader: str
+    benchmark: str
+    problems: int
+    probes: int
+    shares: tuple[AcceptedShare, ...]
+    """By class, in the order of the classes."""
+    fpr: MeasuredValue
+    """Over natural wrong programs: mutants, labelled programs and replies."""
+    j: MeasuredValue
+    """TPR - FPR over natural wrong programs, at the proven FPR; the interval covers the undecided too."""
+    j_bootstrap: MeasuredValue
+    """The same by the bootstrap over problems."""
+    j_adversarial: float | None
+    """TPR - the share of its problems on which the best cheat is paid without solving: what is left against a
+    policy that selects for reward."""
+    best_cheat: str
+    """That cheat; empty where none is paid."""
+    forgeable: bool | None
+    """Whether a program was paid without solving; None where none was tried."""
+    unearned: UnearnedPay
+    open_channels: tuple[str, ...]
+    differences: dict[str, tuple[int, int]]
+    """How wrong programs differ from right ones, to (accepted, with a verdict)."""
+    overlooks: tuple[str, ...] = ()
+    """Sentences about the differences of which far more programs are accepted than of others."""
+    shortest: tuple[ShortestPaid, ...] = ()
+    """Of each open channel, and of each other way in which wrong programs are paid."""
+    ppv: dict[str, MeasuredValue]
+    """Base rate, as text (``"0.5"``), to the probability that an accepted program is right."""
+    per_problem: tuple[ProblemMeasure, ...]
+    channels: tuple[ChannelMeasure, ...]
+    operators: dict[str, tuple[int, int]]
+    """Mutation operator, or kind of a changed output, to (accepted, proven wrong)."""
+    forms: dict[str, tuple[int, int]] = {}
+    """Form of a reply to the right programs in it that are (accepted, sent); empty for a grader of programs."""
+    pay: dict[str, float] = {}
+    """Share of a problem's own tests passed (none, half, all but one, all) to the mean score, if there is any."""
+    flaky: tuple[str, ...] = ()
+    """Probes whose verdict differed between repetitions."""
+    flips: FlipMeasure
+    references_refused: int = 0
+    """Problems whose reference the grader refuses; their wrong programs are in no share."""
+
+    @property
+    def right(self) -> AcceptedShare | None:
+        """The share of the right programs; None where none was sent."""
+        return next((share for share in self.shares if share.kind == "right"), None)
+
+
+class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """``summary.json``: equal settings and data give equal bytes, so nothing in it depends on a clock."""
+
+    confidence: float
+    measures: tuple[GraderMeasure, ...]
+    """A grader and a benchmark each, in the order in which they were named."""
+    battery: dict[str, int]
+    """Class of probe to how many there are."""
+    witnesses: dict[str, int]
+    """Source of the witness to the number of labels that rest on it."""
+    equivalent: int
+    """Mutants proven equal to the reference, and left out."""
+    findings: dict[str, int]
+    """Code to number."""
+    assumptions: tuple[str, ...]
+    """What the numbers rest on, in sentences."""
+    schema: int = 2
+
+
+class AssayResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One benchmark, under every grader that was asked for; the short names below are those of the first."""
+
+    folder: Path
+    benchmark: str
+    summary: AssaySummary
+    findings: tuple[AssayFinding, ...]
+    unusable: Mapping[str, str] = {}
+    """Graders that could not be measured, with the reason."""
+
+    @property
+    def measures(self) -> tuple[GraderMeasure, ...]:
+        """One of each grader."""
+        return self.summary.measures
+
+    @property
+    def tpr(self) -> AcceptedShare:
+        """Of right programs, the share accepted."""
+        return self._shares["right"]
+
+    @property
+    def fpr(self) -> Mapping[str, AcceptedShare]:
+        """Of wrong programs, the share accepted, by class: ``fpr["mutant"]``."""
+        return {kind: share for kind, share in self._shares.items() if kind not in ("right", "control")}
+
+    @property
+    def j(self) -> MeasuredValue:
+        """TPR - FPR over natural wrong programs."""
+        return self.measures[0].j
+
+    @property
+    def channels(self) -> tuple[ChannelMeasure, ...]:
+        """Ways of cheating, and whether they are open."""
+        return self.measures[0].channels
+
+    @property
+    def _shares(self) -> dict[str, AcceptedShare]:
+        return {share.kind: share for share in self.measures[0].shares}
+
+
+# ----------------------------------------------------------------------------------------------------------------
+# Conditions on a measured grader, such as ``J<0.9 or forgeable``: when a check in continuous integration fails.
+# A condition is a Python expression of a few names, numbers, comparisons, ``and``, ``or`` and ``not``. Its syntax
+# tree is walked here; nothing of it is executed.
+
+
+MAX_CHARS = 1_000
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingProxyType(
+    {
+        ast.Lt: operator.lt,
+        ast.LtE: operator.le,
+        ast.Gt: operator.gt,
+        ast.GtE: operator.ge,
+        ast.Eq: operator.eq,
+        ast.NotEq: operator.ne,
+    }
+)
+
+
+VALUES: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
+    {
+        "J": lambda measure: measure.j.value,
+        "J_low": lambda measure: measure.j.low,
+        "J_adversarial": lambda measure: measure.j_adversarial,
+        "TPR": lambda measure: getattr(measure.right, "value", None),
+        "TPR_low": lambda measure: getattr(measure.right, "low", None),
+        "FPR": lambda measure: measure.fpr.value,
+        "FPR_high": lambda measure: measure.fpr.high,
+        "flips": lambda measure: measure.flips.value,
+    }
+)
+"""Shares in [0, 1]: they are compared with a number. ``_low`` and ``_high`` are the ends of their intervals."""
+
+COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
+    {
+        "forgeable": lambda measure: None if measure.forgeable is None else measure.unearned.all_paid,
+        "open_channels": lambda measure: len(measure.open_channels),
+        "no_verdict": lambda measure: sum(share.no_verdict for share in measure.shares),
+    }
+)
+"""Whole numbers, which also stand alone and then mean *at least one*: programs paid without solving, open
+channels, probes without a verdict."""
+
+
+_Values = Callable[[str], float | None]
+"""Name to what it is worth for one grader; None where that was not measured."""
+_Truth = Callable[[_Values], bool | None]
+"""Truth by Kleene's three values; None: it depends on what was not measured."""
+
+
+class Condition(NamedTuple):
+    """What `read_condition` understood."""
+
+    text: str
+    truth: _Truth
+
+    def holds(self, measure: GraderMeasure, findings: Mapping[str, int]) -> bool:
+        """Whether it is true of a grader.
+
+        A value that could not be measured makes a comparison unknown, and a condition that hangs on such a
+        comparison holds: a check must not pass because nothing was measured. A code that ``findings`` lacks
+        counts 0.
+        """
+
+        def worth(name: str) -> float | None:
+            value = VALUES.get(name) or COUNTS.get(name)
+            return value(measure) if value else findings.get(name, 0)
+
+        return self.truth(worth) is not False
+
+
+def read_condition(text: str, codes: Collection[str]) -> Condition:
+    """Read a condition, whose names are those of `VALUES` and `COUNTS`, and codes of findings, which count them.
+
+    Raises:
+        UserError: it is none; the message names the place.
+    """
+    shown = " ".join(text.split())  # on one line, so that a place is one number
+    if not shown or len(shown) > MAX_CHARS:
+        raise UserError(
+            f"`fail_if`: give a condition of 1 to {MAX_CHARS:,} characters, such as 'J<0.9 or forgeable'"
+        )
+    try:
+        with quietly():
+            tree = ast.parse(shown, mode="eval").body
+    except SyntaxError as error:
+        raise _fault(shown, error.offset or len(shown) + 1, f"not an expression ({error.msg})") from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise _fault(shown, 1, f"not an expression ({error})") from None
+    return Condition(shown, _Reader(shown, frozenset(codes)).truth(tree))
+
+
+def _fault(text: str, character: int, problem: str) -> UserError:
+    return UserError(f"`fail_if` {text!r}, character {character}: {problem}")
+
+
+class _Reader:
+    """Makes of a tree what it is worth for a grader."""
+
+    def __init__(self, text: str, codes: frozenset[str]) -> None:
+        self._text, self._codes = text, codes
+
+    def truth(self, node: ast.expr) -> _Truth:
+        """A part that is true or false."""
+        match node:
+            case ast.BoolOp():
+                deciding, parts = isinstance(node.op, ast.Or), [self.truth(part) for part in node.values]
+                return lambda values: _joined([part(values) for part in parts], deciding=deciding)
+            case ast.UnaryOp(op=ast.Not()):
+                inner = self.truth(node.operand)
+                return lambda values: None if (found := inner(values)) is None else not found
+            case ast.Compare():
+                return self._comparison(node)
+        number = self._number(node)
+        if not isinstance(node, ast.Name):
+            raise self._refusal(node, "a number alone is neither true nor false; compare a name with it")
+        if node.id in VALUES:
+            raise self._refusal(node, f"{node.id} is a share; compare it with a number, such as {node.id} < 0.9")
+        return lambda values: None if (found := number(values)) is None else found > 0
+
+    def _comparison(self, node: ast.Compare) -> _Truth:
+        compare = [_COMPARED.get(type(kind)) for kind in node.ops]
+        if None in compare:
+            raise self._refusal(node, "compare with <, <=, >, >=, == or !=")
+        numbers = [self._number(part) for part in (node.left, *node.comparators)]
+
+        def truth(values: _Values) -> bool | None:
+            found = [number(values) for number in numbers]
+            links = [
+                None if one is None or two is None or by is None else by(one, two)
+                for by, one, two in zip(compare, found, found[1:], strict=False)
+            ]
+            return _joined(links, deciding=False)
+
+        return truth
+
+    def _number(self, node: ast.expr) -> Callable[[_Values], float | None]:
+        """A name or a number."""
+        match node:
+            case ast.Constant(value=bool()):
+                pass
+            case ast.Constant(value=int() | float() as value):
+                return lambda _: value
+            case ast.UnaryOp(
+                op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)
+            ):
+                return lambda _: -value if isinstance(sign, ast.USub) else value
+            case ast.Name(id=name):
+                if name not in VALUES and name not in COUNTS and name not in self._codes:
+                    known = ", ".join([*VALUES, *COUNTS, *sorted(self._codes)])
+                    raise self._refusal(node, f"no value or finding {name!r}; known: {known}")
+                return lambda values: values(name)
+        raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
+
+    def _refusal(self, node: ast.expr, problem: str) -> UserError:
+        before = self._text.encode()[: node.col_offset].decode()
+        return _fault(self._text, len(before) + 1, problem)
+
+
+def _joined(parts: Sequence[bool | None], *, deciding: bool) -> bool | None:
+    """Parts joined by ``or``, where one true one decides, or by ``and``, where one false one does."""
+    return deciding if deciding in parts else None if None in parts else not deciding

@@ -1,0 +1,338 @@
+"""What a grader pays for: by how an output differs, by form of the reply, by share of the tests, and unearned.
+
+A program that solves nothing is *paid without solving* where the tests of its problem, run by ``strict``, refuse
+it, or where the tests were impossible. Where these tests accept it as well, they are weak, and no grader that runs
+them does better.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import fsum
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from truegrade.apps.assay.acceptance import (
+    NATURAL,
+    REFERENCE,
+    Acceptance,
+    ChannelRecord,
+    Steadiness,
+    solves_nothing,
+)
+from truegrade.apps.assay.cheats import CHANNELS, CLOSES
+from truegrade.apps.assay.measures import ShortestPaid, UnearnedPay
+from truegrade.apps.assay.probes.mutants import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
+from truegrade.apps.assay.probes.right import FORMS, NO_FENCE
+from truegrade.apps.assay.records import DOES_NOT_END, Probe
+from truegrade.report import format as fmt
+
+LEAST = 2
+"""Accepted programs from which on a kind is told."""
+MANY = 0.5
+"""Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
+NEAR, FAR = 1e-3, 10
+_ON_TEST = "is wrong on test "
+_MADE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(ENDLESS, DOES_NOT_END),
+        "as-text": "returns the right value as text",
+        "list-for-tuple": "returns a list for a tuple, or a tuple for a list",
+        "float-for-int": "returns a number of another type",
+        "near-1e-3": "returns nearly the right number",
+        "near-1e-6": "returns nearly the right number",
+    }
+)
+"""Kind of a changed output to how it differs, where that says more than the values of a witness."""
+
+
+def difference(probe: Probe) -> str:
+    """What a wrong program does in place of the right value, by how it was made or by its witness.
+
+    Empty where that cannot be said.
+    """
+    if probe.witness is None or probe.label != "wrong" or probe.tests:
+        return ""
+    got, made = probe.witness.got, ""
+    if probe.kind == "output":
+        only = f"is {probe.change.partition(', ')[2]} only"
+        made = only if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
+    if made or got.startswith(("raises", DOES_NOT_END)):
+        return made or ("raises" if got.startswith("raises") else DOES_NOT_END)
+    if probe.kind == "cheat":
+        return "returns None" if probe.inert and got.endswith("returns None") else ""
+    try:
+        return _of_values(ast.literal_eval(got), ast.literal_eval(probe.witness.expected))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ""
+
+
+def _of_values(got: Any, expected: Any) -> str:
+    if got is None:
+        return "returns None"
+    if all(isinstance(each, int | float) and not isinstance(each, bool) for each in (got, expected)):
+        return _of_numbers(got, expected)
+    if type(got) is not type(expected):
+        return "returns another type"
+    if isinstance(got, list | tuple | str):
+        if sorted(map(repr, got)) == sorted(map(repr, expected)):
+            return f"returns {'characters' if isinstance(got, str) else 'items'} in another order"
+        if len(got) != len(expected) and got[: len(expected)] == expected[: len(got)]:
+            return "returns a beginning, or more"
+    return "returns another value"
+
+
+def _of_numbers(got: float, expected: float) -> str:
+    if abs(got - expected) <= NEAR * abs(expected):
+        return "returns nearly the right number"
+    of_its_size = got * expected > 0 and abs(expected) <= FAR * abs(got) and abs(got) <= FAR * abs(expected)
+    return (
+        f"returns a number at most {FAR} times too large or too small" if of_its_size else "returns another value"
+    )
+
+
+class Alike(NamedTuple):
+    """Wrong programs that differ from right ones in one way."""
+
+    accepted: list[Probe]
+    number: int
+    """Of those with a verdict."""
+
+
+def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, Alike]:
+    """Kind of difference to the programs of it, of all wrong ones that are no active cheats."""
+    found: dict[str, list[Probe]] = defaultdict(list)
+    for probe in probes:
+        kind = difference(probe)
+        if kind and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
+            found[kind].append(probe)
+    return {kind: Alike([*filter(acceptance.stands, of)], len(of)) for kind, of in sorted(found.items())}
+
+
+def overlooked(
+    kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]
+) -> Iterable[tuple[str, str, list[Probe]]]:
+    """The kinds of which a grader accepts far more than of the others, the largest first: each with a sentence
+    about it and the accepted programs.
+
+    ``by_chance`` says whether flips explain so many accepted, of so many, for one of so many kinds.
+    """
+    kinds = _tests_together(kinds)
+    for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
+        others = [of for name, of in kinds.items() if name != kind]
+        accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
+        many = accepted >= LEAST and accepted / number >= MANY and 2 * rest * number < accepted * among
+        if many and not by_chance(accepted, number, len(kinds)):
+            said = f"every program that {kind} ({accepted} of {number})"
+            said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
+            yield kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+
+
+def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
+    """Several tests on which a program may be wrong as one kind."""
+    unseen = [kind for kind, (p, n) in kinds.items() if kind.startswith(_ON_TEST) and len(p) >= MANY * n]
+    if len(unseen) < 2:
+        return dict(kinds)
+    numbers = ", ".join(sorted((kind.split()[4] for kind in unseen), key=int))
+    programs = [program for kind in unseen for program in kinds[kind].accepted]
+    whole = Alike(programs, sum(kinds[kind].number for kind in unseen))
+    rest = {kind: of for kind, of in kinds.items() if kind not in unseen}
+    return {**rest, f"{_ON_TEST}{numbers} only": whole}
+
+
+SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
+"""Origin of a program to the share of its problem's own tests that it passes."""
+
+
+def accepted_by_form(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, tuple[int, int]]:
+    """Form of a reply to how many right programs in it are accepted, and of how many.
+
+    Empty for a grader that accepts most of no form with a fence: it takes programs, not replies.
+    """
+    found: dict[str, list[bool]] = defaultdict(list)
+    for probe in probes:
+        accepted = acceptance.accepted(probe)
+        if probe.kind == "form" and accepted is not None and probe.problem_id not in acceptance.refused:
+            found[probe.origin].append(accepted)
+    if not any(2 * sum(answers) > len(answers) for name, answers in found.items() if name != NO_FENCE):
+        return {}
+    return {name: (sum(found[name]), len(found[name])) for name in FORMS if name in found}
+
+
+def pay_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, float]:
+    """Share of the tests passed to the mean score, over problems whose reference is accepted and that have a
+    program of each share; empty where the grader gives no numbers."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for probe in probes:
+        score = acceptance.score(probe)
+        if probe.kind in ("right", "output") and probe.origin in SHARES and score is not None:
+            found[probe.problem_id][SHARES[probe.origin]].append(score)
+    whole = [
+        {share: fsum(paid) / len(paid) for share, paid in by_share.items()}
+        for problem, by_share in found.items()
+        if problem not in acceptance.refused and len(by_share) == len(SHARES)
+    ]
+    return {share: fsum(one[share] for one in whole) / len(whole) for share in SHARES.values()} if whole else {}
+
+
+class UnearnedPrograms:
+    """What one grader paid on one benchmark without having been given a solution.
+
+    ``own`` says of programs that it accepted, by id, whether the problem's own tests accept them under ``strict``.
+    """
+
+    def __init__(self, probes: Sequence[Probe], acceptance: Acceptance, own: Mapping[str, bool]) -> None:
+        self._probes, self._acceptance, self._own = probes, acceptance, own
+        self._tried = [each for each in probes if solves_nothing(each) and acceptance.accepted(each) is not None]
+
+    def paid(self, probe: Probe) -> bool:
+        """Whether a program that solves nothing was paid without solving, and again when it was sent again."""
+        return self._acceptance.stands(probe) and (probe.kind == "must-fail" or self._own.get(probe.id) is False)
+
+    def all_paid(self) -> list[Probe]:
+        """Every program that was paid without solving."""
+        return [probe for probe in self._tried if self.paid(probe)]
+
+    def loose(self, steadiness: Steadiness) -> list[Probe]:
+        """Other wrong programs accepted that the problem's own tests refuse; none where flips explain so many.
+
+        They are asked for only where nothing was paid without solving; what other graders had judged is no answer.
+        """
+        if self.all_paid():
+            return []
+        natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
+        found = [
+            probe for probe in natural if self._acceptance.accepted(probe) and self._own.get(probe.id) is False
+        ]
+        return [] if steadiness.explains(len(found), len(natural)) else found
+
+    def unjudged(self) -> list[Probe]:
+        """Accepted programs that the problem's own tests have to judge: those that solve nothing; if none of these
+        was paid without solving, the other wrong programs."""
+        left = [probe for probe in self._tried if probe.kind != "must-fail"]
+        if not self.all_paid():
+            left += self._natural()
+        return [probe for probe in left if self._acceptance.stands(probe) and probe.id not in self._own]
+
+    def _natural(self) -> list[Probe]:
+        return [probe for probe in self._probes if probe.kind in NATURAL and probe.label == "wrong"]
+
+    def measure(self, steadiness: Steadiness) -> UnearnedPay:
+        """The figures of a summary; wrong programs that flips explain are not called loose."""
+        stands = self._acceptance.stands
+        weak = [probe for probe in self._tried if stands(probe) and self._own.get(probe.id) is True]
+        spared = {probe.id for probe in weak}
+        by_kind: dict[str, list[bool]] = defaultdict(list)
+        for probe in self._tried:
+            if probe.id not in spared:
+                by_kind["twin" if probe.inert else probe.kind].append(self.paid(probe))
+        impossible = by_kind.pop("must-fail", [])
+        paid = self.all_paid()
+        once = sum(not stands(probe) for probe in self._tried if self._acceptance.accepted(probe))
+        natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
+        return UnearnedPay(
+            tried=sum(map(len, by_kind.values())),
+            kinds=len({(probe.kind, probe.origin) for probe in self._tried}),
+            paid=sum(map(sum, by_kind.values())),
+            by_kind={kind: (sum(found), len(found)) for kind, found in sorted(by_kind.items())},
+            impossible_tried=len(impossible),
+            impossible_paid=sum(impossible),
+            weak=len(weak),
+            weak_problems=len({probe.problem_id for probe in weak}),
+            once=once,
+            shortest=min(paid, key=lambda probe: (len(probe.code), probe.id)).id if paid else "",
+            loose=len(self.loose(steadiness)),
+            natural=len(natural),
+        )
+
+    def best_cheat(self) -> tuple[str, float] | None:
+        """The cheat that is paid most often, with the share of its problems; None where none got a verdict."""
+        shares: dict[str, list[bool]] = defaultdict(list)
+        for probe in self._tried:
+            if probe.kind == "cheat" and not probe.inert:
+                shares[probe.origin].append(self.paid(probe))
+        found = ((name, sum(paid) / len(paid)) for name, paid in shares.items())
+        return max(found, key=itemgetter(1), default=None)
+
+
+def paid_in_words(unearned: UnearnedPay) -> str:
+    """How many programs that solve nothing were paid: ``57 of 90 ... (stubs 0 of 10, cheats 57 of 80)``."""
+    kinds = ", ".join(f"{kind}s {paid} of {tried}" for kind, (paid, tried) in unearned.by_kind.items())
+    shown = f" ({kinds})" if unearned.paid and len(unearned.by_kind) > 1 else ""
+    said = f"{unearned.paid} of {unearned.tried} programs that solve nothing were paid{shown}"
+    impossible = f"{unearned.impossible_paid} of {unearned.impossible_tried}"
+    if unearned.impossible_paid and not unearned.paid:
+        return f"{impossible} programs were paid on impossible tests, and {said}"
+    return f"{said}, and {impossible} on impossible tests" if unearned.impossible_tried else said
+
+
+def weak_in_words(unearned: UnearnedPay) -> str:
+    """How many programs that solve nothing the problems' own tests accept."""
+    return (
+        f"{fmt.plural(unearned.weak, 'program')} that solve nothing pass the tests of"
+        f" {fmt.plural(unearned.weak_problems, 'problem')} under strict as well"
+    )
+
+
+_UNEARNED = "paid without solving"
+_EVERY_TEST = "run every test, and fail a program that one of them refuses"
+_COMPARE = "run every test, and compare what the program gives with the expected value"
+_NUMBERS = "compare numbers for equality, or within the tolerance that the problem states"
+_ALONE = "start each program in a new process"
+_INSTEAD = (
+    ("raises", "fail a test in which the program raises an exception"),
+    (DOES_NOT_END, "fail a test that reaches its time limit"),
+    ("returns None", "fail a test that gives None where it expects another value"),
+    ("in another order", "compare items at their places, unless the problem takes any order for right"),
+    ("a beginning, or more", "compare lengths as well as items"),
+    ("is wrong on test", _EVERY_TEST),
+    ("returns nearly the right number", _NUMBERS),
+    ("too large or too small", _NUMBERS),
+    ("as text", "compare values, and not their texts"),
+    ("another value", _COMPARE),
+    ("", "compare types as well as values"),
+)
+"""Words of a kind of difference to what a grader does that does not overlook it; the first that fits holds."""
+
+
+def shortest_paid(
+    channels: Iterable[ChannelRecord],
+    overlooks: Iterable[tuple[str, str, Sequence[Probe]]],
+    unearned: Sequence[Probe],
+    loose: Sequence[Probe],
+    acceptance: Acceptance,
+) -> Iterator[ShortestPaid]:
+    """Of each finding about what is paid wrongly the shortest program, the least id where several are.
+
+    ``overlooks`` is what `overlooked` gives, ``unearned`` what was paid without solving; ``loose`` are other wrong
+    programs that are accepted, and that the problems' own tests refuse.
+    """
+    solved = [probe for probe in unearned if probe.kind == "must-fail"]
+    unsolved = {probe.id: probe for probe in unearned if probe.kind != "must-fail"}
+    found: list[tuple[str, Sequence[Probe], str, str]] = []
+    for of in channels:
+        if of.open_by:
+            through = [probe for probe in of.through if probe.id in unsolved] or of.open_by
+            found.append(
+                (f"channel {of.channel}", through, CLOSES.get(of.channel, ""), CHANNELS.get(of.channel, ""))
+            )
+        found.append((f"a cheat of channel {of.channel} stays", of.staying, _ALONE, ""))
+    for kind, sentence, programs in overlooks:
+        found.append((sentence, programs, next(closes for words, closes in _INSTEAD if words in kind), ""))
+    found.append(("paid on impossible tests", solved, _COMPARE, ""))
+    found.append((_UNEARNED, [*unsolved.values()], _COMPARE, ""))
+    found.append(("accepted against the problem's own tests", loose, _COMPARE, ""))
+    shown = set[str]()
+    for finding, programs, closes, how in found:
+        one = min(programs, key=lambda probe: (len(probe.code), probe.id), default=None)
+        if one is None or (finding == _UNEARNED and one.id in shown):
+            continue
+        shown.add(one.id)
+        yield ShortestPaid(
+            finding=finding, how=how, closes=closes, problem_id=one.problem_id, probe=one.id,
+            origin=f"inert twin of {one.origin}" if one.inert else one.origin,
+            change="" if one.inert else one.change, code=one.code, pay=acceptance.score(one),
+        )  # fmt: skip

@@ -1,0 +1,253 @@
+"""Programs that solve nothing: a constant, the argument itself, the examples by heart, or no program at all.
+
+Whether one is wrong is for the oracle to say: a constant may be right where a problem asks for a constant.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from truegrade.apps.assay.records import Probe, make_probe
+from truegrade.builders.mutation.mutants import NotAProgram, parse
+from truegrade.extraction.definitions import method_owner
+from truegrade.grading.repairs import suite_of
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+
+_OF_TYPE: dict[type[Any], tuple[Any, ...]] = {
+    bool: (True, False),
+    int: (0, 1),
+    float: (0.0, 1.0),
+    str: ("",),
+    bytes: (b"",),
+    list: ([],),
+    tuple: ((),),
+    dict: ({},),
+    set: (set(),),
+}
+"""Constants of each type that a stub returns."""
+_ANNOTATED = {kind.__name__: kind for kind in _OF_TYPE} | {"List": list, "Tuple": tuple, "Dict": dict, "Set": set}
+_HEAD = "def {}(*arguments, **named):\n"
+_MOST_ECHOES = 3
+_MOST_ROWS = 20
+"""Examples in a table; statements show fewer."""
+_MOST_CHARS = 10_000
+
+
+Example = tuple[tuple[Any, ...], Any]
+"""Arguments and value; of a program on stdin the texts of input and output."""
+
+
+def stubs(problem_id: str, entry_point: str, reference: str, examples: Sequence[Example] = ()) -> list[Probe]:
+    """The stubs of a problem.
+
+    Args:
+        reference: for the number of parameters and, without examples, the type returned; may be empty.
+        examples: those that the statement shows.
+
+    Returns:
+        Probes of class ``stub``, each another program, their label undecided.
+    """
+    made = _functions(entry_point, reference, examples) if entry_point else _scripts(examples)
+    codes: dict[str, str] = {}
+    for origin, code in made:
+        codes.setdefault(code, origin)
+    return [make_probe(problem_id, "stub", origin, code) for code, origin in codes.items()]
+
+
+def _functions(entry_point: str, reference: str, examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
+    head = _HEAD.format(entry_point)
+    outputs = [output for _, output in examples if is_plain(output)]
+    yield "none", f"{head}    return None\n"
+    for value in _constants(outputs, _returned_type(reference, entry_point)):
+        yield "constant", f"{head}    return {value!r}\n"
+    for place in range(min(_MOST_ECHOES, _arity(reference, entry_point, examples))):
+        name = "echo" if place == 0 else f"echo-{place + 1}"
+        yield name, f"{head}    return arguments[{place}]\n"
+    if outputs:
+        table = _table([(repr(arguments), output) for arguments, output in examples])
+        usual = _usual(outputs)
+        yield "table", f"TABLE = {table}\n\n{head}    return TABLE.get(repr(arguments), {usual!r})\n"
+    yield "empty", ""
+    yield "not-implemented", not_implemented(entry_point)
+
+
+def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
+    """Programs that read standard input."""
+    outputs = [str(output) for _, output in examples]
+    yield "empty", ""
+    yield "silent", "import sys\nsys.stdin.read()\n"
+    for value in dict.fromkeys([*([_usual(outputs)] if outputs else []), "0", "1", "Yes", "No", "-1"]):
+        yield "constant", f"import sys\nsys.stdin.read()\nprint({value.rstrip(chr(10))!r})\n"
+    yield "echo", "import sys\nsys.stdout.write(sys.stdin.read())\n"
+    if outputs:
+        table = _table([(str(given).strip(), str(output)) for (given,), output in examples])
+        found = f"TABLE.get(sys.stdin.read().strip(), {_usual(outputs)!r})"
+        yield "table", f"import sys\nTABLE = {table}\nsys.stdout.write({found})\n"
+    yield "not-implemented", not_implemented("")
+
+
+def not_implemented(entry_point: str) -> str:
+    """A program that raises where it is asked; of a program on stdin, whose entry point is empty, at once."""
+    head = f"{_HEAD.format(entry_point)}    " if entry_point else ""
+    return f"{head}raise NotImplementedError\n"
+
+
+def as_method(code: str, owner: str, entry_point: str) -> str:
+    """A program of a function, with a class of this name that has it as a method; an empty one as it is."""
+    return f"{code}\n\nclass {owner}:\n    {entry_point} = staticmethod({entry_point})\n" if code else code
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value can be written as a literal, of moderate length, that is equal to it."""
+    text = repr(value)
+    try:
+        return len(text) <= _MOST_CHARS and bool(ast.literal_eval(text) == value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return False
+
+
+def _constants(outputs: Sequence[Any], annotated: type[Any] | None) -> list[Any]:
+    """What the examples return most often, and constants of the types that they return."""
+    kinds = list(dict.fromkeys(map(type, outputs))) or ([annotated] if annotated else [])
+    usual = [_usual(outputs)] if outputs else []
+    found = [*usual, *(value for kind in kinds for value in _OF_TYPE.get(kind, ()))]
+    return list({repr(value): value for value in found}.values())
+
+
+def _usual(outputs: Sequence[Any]) -> Any:
+    """The output that stands most often; of several the first."""
+    text, _ = Counter(map(repr, outputs)).most_common(1)[0]
+    return ast.literal_eval(text)
+
+
+def _table(rows: Sequence[tuple[str, Any]]) -> str:
+    return repr({given: output for given, output in rows[:_MOST_ROWS] if is_plain(output)})
+
+
+def _arity(reference: str, entry_point: str, examples: Sequence[Example]) -> int:
+    """How many arguments a call has at least."""
+    if examples:
+        return min(len(arguments) for arguments, _ in examples)
+    function = _definition(reference, entry_point)
+    return 0 if function is None else len(function.args.args) - len(function.args.defaults)
+
+
+def _returned_type(reference: str, entry_point: str) -> type[Any] | None:
+    """The type that the reference says it returns, where it is one that has a constant here."""
+    function = _definition(reference, entry_point)
+    match function and function.returns:
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+            return _ANNOTATED.get(name)
+    return None
+
+
+def _definition(reference: str, entry_point: str) -> ast.FunctionDef | None:
+    """The function, or the method without its first parameter, that the reference defines."""
+    try:
+        tree = parse(reference)
+    except NotAProgram:
+        return None
+    owner = method_owner(tree, entry_point)
+    for node in (*tree.body, *(owner.body if owner else ())):
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point:
+            if node not in tree.body:
+                del node.args.args[:1]
+            return node
+    return None
+
+
+_IS = re.compile(r"\s*(?:#\s*)?(?:={1,3}>?|-{1,2}>|➞|→|returns?|should return|(?:should be )?equal to)\s*")
+"""What stands between a call and its value where a statement gives an example in words."""
+
+_MOST_CASES = 3
+"""Of a problem that shows no example: so many of its tests, whose values a stub may learn."""
+
+
+def examples_of(problem: Problem) -> list[Example]:
+    """The examples in a problem's statement: its doctests, its shown tests, its public tests.
+
+    A repair shows none; the first of its tests stand for them. Only calls with literals count.
+    """
+    task = problem.task
+    if isinstance(task, ContestTask):
+        return list(_public(task))
+    if isinstance(task, CasesTask):
+        return [(case.arguments, case.expected) for case in task.cases[:_MOST_CASES]]
+    if isinstance(task, FunctionTask) and task.buggy:
+        return [(case.arguments, case.expected) for case in suite_of(task).cases[:_MOST_CASES]]
+    if isinstance(task, FunctionTask | OracleTask):
+        shown = (pair for test in task.shown_tests for pair in _assertion(test))
+        calls = [*_in_words(task.prompt, task.entry_point), *shown]
+        read = (_read(call, value, task.entry_point) for call, value in calls)
+        return [example for example in read if example is not None]
+    return []
+
+
+def _in_words(prompt: str, entry_point: str) -> Iterator[tuple[str, str]]:
+    """Call and value of each line ``>>> f(1)`` with the value on the next, and of each ``f(1) => 2``."""
+    lines = prompt.splitlines()
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        begin = line.find(f"{entry_point}(")
+        ends = [place + 1 for place, char in enumerate(line) if char == ")" and place > begin >= 0]
+        for end in ends:
+            call, behind = line[begin:end], line[end:]
+            if line[:begin].strip() == ">>>" and not behind.strip():
+                yield call, following
+            elif found := _IS.match(behind):
+                yield call, behind[found.end() :]
+
+
+def _assertion(test: str) -> Iterator[tuple[str, str]]:
+    try:
+        body = ast.parse(test).body
+    except (SyntaxError, ValueError):
+        return
+    match body:
+        case [ast.Assert(test=ast.Compare(left=call, ops=[ast.Eq()], comparators=[value]))]:
+            yield ast.unparse(call), ast.unparse(value)
+
+
+def _read(call: str, value: str, entry_point: str) -> Example | None:
+    try:
+        match ast.parse(call, mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name == entry_point:
+                return tuple(ast.literal_eval(argument) for argument in args), _value(value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _value(text: str) -> Any:
+    """The literal that a text begins with: up to a comment, a quote of the docstring or the end of its sentence.
+
+    Raises:
+        ValueError: it begins with none.
+    """
+    for end in ("#", '"""', ". ", ";", ", "):
+        try:
+            return ast.literal_eval(text.partition(end)[0].strip(" .;"))
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    raise ValueError
+
+
+def _public(task: ContestTask) -> Iterator[Example]:
+    try:
+        tests = json.loads(task.public_tests)
+    except (ValueError, RecursionError):
+        return
+    for test in tests if isinstance(tests, list) else []:
+        match test:
+            case {"input": str(given), "output": str(output)} if task.function is None:
+                yield (given,), output
+            case {"input": str(given), "output": str(output)}:
+                try:
+                    yield tuple(json.loads(line) for line in given.split("\n")), json.loads(output)
+                except (ValueError, RecursionError):
+                    continue

@@ -1,0 +1,404 @@
+"""What the terminal and the page say alike: classes of probes, numbers, sentences for a newcomer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ShortestPaid
+from truegrade.apps.assay.paying import paid_in_words, weak_in_words
+from truegrade.report import format as fmt
+from truegrade.statistics.error_rates import rogan_gladen
+
+_CLASSES = {
+    "right": ("right", "references, rewritings of the same meaning, accepted submissions"),
+    "mutant": ("mutants", "the reference with one small error"),
+    "labelled": ("labelled", "submissions that a data set labels wrong"),
+    "reply": ("replies", "models' replies that the oracle proves wrong"),
+    "output": (
+        "outputs",
+        "the reference with its output changed: another order, a part, near, another type, one test",
+    ),
+    "stub": ("stubs", "programs that do not try: a constant, an echo of the argument, nothing at all"),
+    "cheat": ("cheats", "programs that compute nothing and reach for the verdict"),
+    "must-fail": ("must-fail", "honest programs before tests that were made impossible to pass"),
+}
+NAMES: Mapping[str, str] = MappingProxyType({kind: name for kind, (name, _) in _CLASSES.items()})
+"""Class of probe -> name of its row."""
+MADE: Mapping[str, str] = MappingProxyType({kind: made for kind, (_, made) in _CLASSES.items()})
+"""Class of probe -> what its programs are."""
+
+MANY_RIGHT = 0.5
+"""Share of right programs below which refusing them is what matters most."""
+QUOTED = (0.2, 0.4, 0.6, 0.8)
+"""Measured pass rates for which the page says what they stand for."""
+
+
+def title(measure: GraderMeasure) -> str:
+    """Benchmark, grader and size: ``mbpp, graded by strict · 373 problems · 4,110 probes``."""
+    return (
+        f"{measure.benchmark}, graded by {measure.grader} · {fmt.plural(measure.problems, 'problem')}"
+        f" · {fmt.plural(measure.probes, 'probe')}"
+    )
+
+
+def rate(value: float | None) -> str:
+    """A share in percent; a dash where there is none."""
+    return "–" if value is None else fmt.percent(value)
+
+
+def interval(share: AcceptedShare) -> str:
+    """``[10.1, 19.0] *``; the star where accepted undecided probes widen it."""
+    return fmt.bounds(share.low, share.high) + (" *" if share.undecided_accepted else "")
+
+
+def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
+    """What a problem hit means in a class; of cheats how many channels are open."""
+    if share.kind == "cheat":
+        sent = sum(channel.probes > 0 for channel in measure.channels)
+        unsent = "no verdict" if share.no_verdict else "not sent"
+        return f"open: {len(measure.open_channels) or 'none'} of {sent}" if sent else unsent
+    if share.kind == "right":
+        return "right refused"
+    return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
+
+
+def unit(value: float | None) -> str:
+    """J with three decimals."""
+    return "–" if value is None else f"{value + 0.0:.3f}"
+
+
+def unit_interval(value: MeasuredValue) -> str:
+    """``0.876 [0.80, 0.89]``."""
+    if value.value is None:
+        return "not measured"
+    if value.low is None or value.high is None:
+        return f"{unit(value.value)} [no interval]"
+    return f"{unit(value.value)} [{value.low + 0.0:.2f}, {value.high + 0.0:.2f}]"
+
+
+def listed(title: str, parts: Iterable[str], by: str = ", ") -> str:
+    """``title: one, two``; empty without any part."""
+    said = by.join(filter(None, parts))
+    return f"{title}: {said}" if said else ""
+
+
+def headline(measure: GraderMeasure) -> str:
+    """The most important thing that is known of a grader, in one sentence."""
+    right, paid, none_paid = measure.right, measure.unearned, _none_paid(measure)
+    overlooks = next(iter(measure.overlooks), "")
+    refused = ""
+    if right is not None and right.accepted < right.probes:
+        refused = f"refuses {right.probes - right.accepted} of {fmt.plural(right.probes, 'right program')}"
+    loose = f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"
+    alone = (
+        silent(measure),
+        listed("forgeable", (f"yes, {paid_in_words(paid)}", overlooks), "; ") if measure.forgeable else "",
+        listed("a cheat stays in it and changes later verdicts", _staying(measure)),
+        refused if right is not None and (right.value or 0.0) < MANY_RIGHT else "",
+    )
+    and_none_paid = (
+        overlooks,
+        loose if paid.loose else "",
+        listed("unsteady", [flips(measure)]),
+        refused,
+        forms_refused(measure),
+        f"pays in part ({partial_credit(measure)})" if pays_in_part(measure) else "",
+    )
+    found = next(filter(None, alone), "") or next((f"{said}; {none_paid}" for said in and_none_paid if said), "")
+    rest = (none_paid, f"J = {unit_interval(measure.j)}", no_verdict(measure))
+    return found or "; ".join(filter(None, rest))
+
+
+def _staying(measure: GraderMeasure) -> list[str]:
+    return [channel.channel for channel in measure.channels if channel.stays]
+
+
+def _none_paid(measure: GraderMeasure) -> str:
+    """That nothing was paid without solving, with how much was tried; or that nothing was tried."""
+    paid = measure.unearned
+    if measure.forgeable is None:
+        silent = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
+        return f"no program that solves nothing {'got a verdict' if silent else 'was sent'}"
+    once = f"; {fmt.count(paid.once)} were paid at first, and not when they were sent again" if paid.once else ""
+    return f"{paid_in_words(paid)} ({fmt.plural(paid.kinds, 'kind')} tried){once}"
+
+
+def forgeable(measure: GraderMeasure) -> str:
+    """Whether programs that solve nothing are paid, through which channels, and what is left of J then."""
+    sent = [channel for channel in measure.channels if channel.probes]
+    through = f": {', '.join(measure.open_channels)}" if measure.open_channels else ""
+    best = f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
+    parts = [
+        f"yes, {paid_in_words(measure.unearned)}"
+        if measure.forgeable
+        else f"{'not measured: ' if measure.forgeable is None else ''}{_none_paid(measure)}",
+        f"channels open: {len(measure.open_channels)} of {len(sent)}{through}" if sent else "",
+        best if measure.best_cheat else "",
+        listed("stays in the grader", _staying(measure)),
+        listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes]),
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def paid_cell(measure: GraderMeasure) -> str:
+    """``yes, 57 of 98``: programs that solve nothing, impossible tests among them, and those that were paid."""
+    if measure.forgeable is None:
+        return "–"
+    return f"{'yes, ' if measure.forgeable else ''}{measure.unearned.all_paid} of {measure.unearned.all_tried}"
+
+
+def flips(measure: GraderMeasure) -> str:
+    """How often verdicts flip; empty where none did."""
+    of = measure.flips
+    if not of.flips:
+        return ""
+    return (
+        f"{rate(of.value)} {fmt.bounds(of.low, of.high)} of verdicts are not the usual one of their program"
+        f" ({of.accepted_flips} of {of.accepted_sends} where it is usually accepted, {of.refused_flips} of"
+        f" {of.refused_sends} where it is refused)"
+    )
+
+
+def differences(measure: GraderMeasure) -> str:
+    """Wrong programs accepted, by how their output differs; empty where none was."""
+    return listed("accepted by difference", (f"{k} {a} of {n}" for k, (a, n) in measure.differences.items() if a))
+
+
+def shortest(one: ShortestPaid) -> str:
+    """What a finding about wrong pay is, its shortest program by name, and what closes it."""
+    found = f"{one.finding}: {one.how}" if one.how else one.finding
+    return f"{found}; shortest: {named(one)}; closes it: {one.closes}"
+
+
+def named(one: ShortestPaid) -> str:
+    """``raises for own/mean, 88 characters, paid 1``."""
+    paid = "" if one.pay is None else f", paid {one.pay:.3g}"
+    return f"{one.origin} for {one.problem_id}, {fmt.plural(len(one.code), 'character')}{paid}"
+
+
+def weak_tests(measure: GraderMeasure) -> str:
+    """Programs that solve nothing and that the problems' own tests accept; empty without any."""
+    return listed("weak tests", [weak_in_words(measure.unearned)] if measure.unearned.weak else [])
+
+
+def right_passes(measure: GraderMeasure) -> str:
+    """``a pass is right: 0.89 at base rate 0.5, 0.48 at 0.1``; empty where it is not known."""
+    said = [f"{value.value:.2f} at {base}" for base, value in measure.ppv.items() if value.value is not None]
+    return listed("a pass is right", said).replace(" at ", " at base rate ", 1)
+
+
+def star(measure: GraderMeasure) -> str:
+    """What the star means; empty without one."""
+    undecided = sum(share.undecided_accepted for share in measure.shares)
+    if not undecided:
+        return ""
+    return (
+        f"* lower end: proven; upper end: {fmt.plural(undecided, 'accepted probe')} whose label is undecided"
+        " counted as wrong"
+    )
+
+
+def silent(measure: GraderMeasure) -> str:
+    """What is said of a grader that gave no verdict at all, in place of its rates; empty for every other."""
+    asked = sum(share.no_verdict for share in measure.shares)
+    if not asked or any(share.probes or share.undecided for share in measure.shares):
+        return ""
+    return f"It gave no verdict on any of {fmt.plural(asked, 'program')} sent to it: nothing is measured."
+
+
+def no_verdict(measure: GraderMeasure) -> str:
+    """Probes of which the grader said nothing, by class; empty without any."""
+    silent = (f"{NAMES[of.kind]} {fmt.count(of.no_verdict)}" for of in measure.shares if of.no_verdict)
+    return listed("no verdict, counted in no rate", silent)
+
+
+def references_refused(measure: GraderMeasure) -> str:
+    """Problems that say nothing of wrong programs, since the grader refuses even their reference."""
+    if not measure.references_refused:
+        return ""
+    if measure.references_refused == measure.problems:
+        return (
+            "It refuses every reference, so nothing is measured of wrong programs: is it called as it expects,"
+            " with tests in its form, and from which score on does it accept?"
+        )
+    problems = fmt.plural(measure.references_refused, "problem")
+    return f"reference refused: {problems}, whose wrong programs are in no rate"
+
+
+def mean_scores(measure: GraderMeasure) -> str:
+    """What a grader with numbers pays on average, by class; empty where it gives none."""
+    paid = (f"{NAMES[of.kind]} {of.mean_score:.3g}" for of in measure.shares if of.mean_score is not None)
+    return listed("mean score", paid)
+
+
+def by_form(measure: GraderMeasure) -> str:
+    """TPR by form of the reply, forms of one rate together; empty for a grader of programs."""
+    rates: dict[float, list[str]] = {}
+    for name, (accepted, sent) in measure.forms.items():
+        rates.setdefault(accepted / sent, []).append(f"{name} ({accepted} of {sent})")
+    said = [f"{rate(value)} {', '.join(rates[value])}" for value in sorted(rates, reverse=True)]
+    if len(rates) == 1:
+        said = [f"{rate(*rates)} in each of {len(measure.forms)} forms"]
+    return listed("TPR by form of the reply", said, "; ")
+
+
+def forms_refused(measure: GraderMeasure) -> str:
+    """``refuses right programs in 2 of 10 forms of a reply: no fence, py``; empty without."""
+    refused = [name for name, (accepted, _) in measure.forms.items() if not accepted]
+    said = f"refuses right programs in {len(refused)} of {fmt.plural(len(measure.forms), 'form')} of a reply"
+    return listed(said, refused)
+
+
+def pays_in_part(measure: GraderMeasure) -> bool:
+    """Whether programs that pass some tests and not all are paid on average more than those that pass none."""
+    none, *some, _ = measure.pay.values() or (0.0, 0.0)
+    return any(paid > none for paid in some)
+
+
+def partial_credit(measure: GraderMeasure) -> str:
+    """The mean pay by share of a problem's own tests passed; empty where a grader gives no numbers."""
+    return listed("mean pay by tests passed", (f"{share} {paid:.3g}" for share, paid in measure.pay.items()))
+
+
+def notes(measure: GraderMeasure) -> list[str]:
+    """What is said under the figures of a grader, a line each."""
+    said = (
+        weak_tests(measure),
+        differences(measure),
+        listed("unsteady", [flips(measure)]),
+        star(measure),
+        mean_scores(measure),
+        partial_credit(measure),
+        by_form(measure),
+        no_verdict(measure),
+        references_refused(measure),
+    )
+    return [line for line in said if line]
+
+
+def corrected(measured: float, tpr: float, fpr: float) -> float:
+    """Share of right programs that a measured pass rate stands for, by Rogan and Gladen (1978), clipped to [0, 1].
+
+    All are fractions; ``tpr`` is above ``fpr``.
+    """
+    return min(1.0, max(0.0, rogan_gladen(measured, tpr, fpr)))
+
+
+def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
+    """TPR and FPR where the interval of J lies above 0; otherwise pass rates stand for nothing."""
+    right, fpr = measure.right, measure.fpr.value
+    if right is None or right.value is None or fpr is None or measure.j.low is None or measure.j.low <= 0:
+        return None
+    return right.value, fpr
+
+
+def errors_in_words(measure: GraderMeasure) -> str:
+    """Both error rates as counts of 100 programs, for someone who has never met them."""
+    right, fpr = measure.right, measure.fpr
+    parts = []
+    if right is not None and right.value is not None:
+        parts.append(f"Of 100 right programs {measure.grader} accepts {_hundred(right.value)} (its TPR).")
+    if fpr.value is not None:
+        between = ""
+        if fpr.low is not None and fpr.high is not None:
+            between = f"; the interval reaches from {_hundred(fpr.low)} to {_hundred(fpr.high)}"
+        parts.append(f"Of 100 wrong programs it accepts {_hundred(fpr.value)} (its FPR{between}).")
+    if measure.j.value is not None:
+        parts.append(
+            f"J is the first less the second, {unit(measure.j.value)}: 1 for a grader that never errs, 0 for one"
+            " that accepts right and wrong programs alike."
+        )
+    return " ".join(parts)
+
+
+def stands_for(measure: GraderMeasure, measured: float) -> str:
+    """What a pass rate measured with this grader stands for."""
+    rates = correctable(measure)
+    if rates is None and measure.j.value is not None and measure.j.low is None:
+        return (
+            "J has no interval here, since all problems are of one cluster: nothing follows for other problems,"
+            " nor for a pass rate measured with this grader."
+        )
+    if rates is None:
+        return (
+            "The interval of J does not lie above 0, so it is not shown that a pass rate measured with this grader"
+            " depends on how many programs are right."
+        )
+    tpr, fpr = rates
+    worked = f"({fmt.percent(measured)} - {fmt.percent(fpr)}) / ({fmt.percent(tpr)} - {fmt.percent(fpr)})"
+    return (
+        f"A pass@1 of {100 * measured:.0f} % measured with it therefore stands for"
+        f" {fmt.percent(corrected(measured, tpr, fpr))} right programs, if it errs on a model's answers as often"
+        f" as on these: {worked}{_at_the_ends(measured, tpr, measure.fpr)}."
+    )
+
+
+def _at_the_ends(measured: float, tpr: float, fpr: MeasuredValue) -> str:
+    """What the interval of FPR does to a corrected rate; empty where it reaches TPR or there is none."""
+    if fpr.low is None or fpr.high is None or fpr.high >= tpr:
+        return ""
+    low, high = (fmt.percent(corrected(measured, tpr, end)) for end in (fpr.high, fpr.low))
+    return f"; at the ends of the interval of FPR it is {low} and {high}"
+
+
+CAVEAT = (
+    "The programs above are not a model's answers. A mutant is one small change away from a right program and may"
+    " be harder or easier to catch than what a model gets wrong, so this arithmetic illustrates the size of the"
+    " error and does not correct a published number."
+)
+
+
+def passes_in_words(measure: GraderMeasure) -> str:
+    """The probability that a pass is right, as counts; empty where it is not known."""
+    said = [
+        f"where {_hundred(float(base))} of 100 programs are right, {_hundred(value.value)} of 100 passes are"
+        for base, value in measure.ppv.items()
+        if value.value is not None
+    ]
+    if not said:
+        return ""
+    sentence = "; ".join(said)
+    return (
+        f"How far one pass can be trusted depends on how many programs are right to begin with: {sentence}. The"
+        " weaker the model, the more of its passes are errors of the grader."
+    )
+
+
+def _hundred(share: float) -> str:
+    """A share as a number out of a hundred: ``12``, ``0.9``, ``99.4``; only a whole rate is 0 or 100."""
+    number = 100 * share
+    if 1 <= number <= 99 or share in (0, 1):
+        return f"{number:.0f}"
+    return f"{number:.2g}" if number < 1 else f"{min(number, 99.99):.4g}"
+
+
+TERMS: Mapping[str, str] = MappingProxyType(
+    {
+        "TPR": "true positive rate: the share of right programs that a grader accepts",
+        "FPR": "false positive rate: the share of wrong programs that a grader accepts; over mutants, labelled"
+        " programs and replies, without stubs and cheats",
+        "J": "TPR - FPR (Youden's index): 1 for a grader that never errs, 0 for one that accepts right and wrong"
+        " programs alike",
+        "J_adversarial": "TPR less the share of its problems on which the best cheat is paid without solving: what"
+        " is left of J against a policy that looks for reward",
+        "paid without solving": "accepted although the problem's own tests, run by strict, refuse the same"
+        " program, or on impossible tests",
+        "PPV": "positive predictive value: the probability that an accepted program is right, at a"
+        " given base rate",
+        "base rate": "the share of right programs among those that are graded",
+        "probe": "a program whose correctness is known, sent to a grader",
+        "grader": "what is measured: a benchmark's tests, a profile, or a reward function",
+        "witness": "the evidence for a label: a call, what every reference returns and what the probe returns",
+        "oracle": "what decides whether a program is right, whatever the grader says: references and many inputs",
+        "mutant": "a reference with one small error",
+        "undecided": "a mutant for which neither a witness nor a proof that it equals the reference was found",
+        "stub": "a program that does not try: a constant, an echo of the argument, nothing at all",
+        "channel": "a way by which a program reaches the verdict without computing the answer",
+        "inert twin": "a cheat with its hook cut, otherwise the same text: if it is accepted too, the channel is"
+        " not what was accepted",
+        "must-fail": "an honest program before tests that were made impossible; whatever accepts it does not test",
+        "stays": "after a cheat the grader judges an honest or a wrong program otherwise than before",
+    }
+)
+"""Term -> what it means."""

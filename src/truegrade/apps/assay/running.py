@@ -1,0 +1,250 @@
+"""An assay from beginning to end: probes are made and labelled, sent to every grader, and the verdicts counted.
+
+Each stage writes a journal (`truegrade.apps.assay.folder`), so that a kill loses at most the problem or the probe
+in flight, and the same call goes on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from truegrade.apps.assay.acceptance import Acceptance, settle
+from truegrade.apps.assay.building import ProblemBuilder
+from truegrade.apps.assay.folder import OWN, PROBES, PROBLEMS, SUMMARY, AssayFolder, AssayManifest, BuiltProblem
+from truegrade.apps.assay.measures import AssaySummary
+from truegrade.apps.assay.measuring import measure
+from truegrade.apps.assay.paying import UnearnedPrograms
+from truegrade.apps.assay.probes.labelled import ClaimedProbe
+from truegrade.apps.assay.records import Dispatch, Probe, Said
+from truegrade.apps.assay.sending import dry, send, wanted
+from truegrade.apps.assay.targets import Target
+from truegrade.apps.assay.targets.opening import ProfileTarget
+from truegrade.errors import UserError
+from truegrade.files.threads import in_order
+from truegrade.pipeline.progress import Progress
+from truegrade.profiles import find_profile
+from truegrade.records import Problem
+from truegrade.sandbox import Limits, Sandbox
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
+"""Of the programs that are labelled; seconds decide no label (`truegrade.apps.assay.labelling`)."""
+WITHOUT_ORACLE = frozenset({"cheats", "must-fail"})
+"""Classes of probes that are wrong by construction."""
+OWN_TESTS = "strict"
+"""The profile that judges by the problems' own tests."""
+ASSUMPTIONS: tuple[str, ...] = tuple(
+    " ".join(each.split())
+    for each in (
+        """A mutant, stub or labelled program counts as wrong only with a witness: an input on which every
+        reference agrees and the program does something else. What has none is undecided, and the interval covers
+        both possibilities.""",
+        """Mutants are not a model's errors: the share of mutants accepted says how weak the tests are, not what
+        share of a model's wrong answers they accept.""",
+        """Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,
+        whatever the average over channels is.""",
+        """A mutant that takes over 100,000 steps, and over fifty times those of the reference, on an input of the
+        problem's own tests is taken not to end; profiles of ours stop it after 1 CPU second, and not at their
+        own limit.""",
+        """Out of scope: graders that ask a language model for the verdict, instructions to such a model in a
+        program (prompt injection), side channels by time, and attacks on the machine around a grader.""",
+        "Flipped verdicts are taken to be as likely for a cheat as for the honest controls, and independent.",
+        "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
+    )
+)
+
+
+def label_limits(problems: Iterable[Problem]) -> Limits:
+    """What programs may use while labels are proven: `LABEL_LIMITS`, and the packages that the problems name."""
+    names = {name for problem in problems for name in problem.packages} - {*LABEL_LIMITS.packages}
+    return replace(LABEL_LIMITS, packages=(*LABEL_LIMITS.packages, *sorted(names)))
+
+
+def in_sandbox(
+    pieces: Sequence[Piece],
+    begin: Callable[[Sandbox], Callable[[Piece], Result]],
+    problems: Iterable[Problem],
+    *,
+    workers: int,
+    allow_unsafe: bool,
+    late: Callable[[], bool] = lambda: False,
+) -> Generator[Result, None, None]:
+    """Work on pieces in threads and one sandbox, and give the results in order; without pieces none is opened.
+
+    What ``begin`` gives works on a piece, and is safe to call from several threads; programs may use the packages
+    of ``problems``; once ``late`` is true no further piece is begun.
+    """
+    if pieces:
+        with Sandbox(label_limits(problems), workers=workers, allow_unsafe=allow_unsafe) as sandbox:
+            work = begin(sandbox)
+            with closing(in_order(pieces, work, workers=workers, stop=sandbox.close, late=late)) as results:
+                yield from results
+
+
+class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be measured, opened and checked."""
+
+    folder: AssayFolder
+    manifest: AssayManifest
+    problems: Mapping[str, Problem]
+    """Those selected, by id, in the benchmark's order."""
+    companions: Mapping[str, Problem]
+    """Problems of the extended benchmark, by the id of the problem that they extend."""
+    claims: Mapping[str, Sequence[ClaimedProbe]]
+    """Labelled programs and replies, by problem id."""
+    targets: Sequence[Target]
+    workers: int
+    allow_unsafe: bool
+    confidence: float = 0.95
+
+
+def run_assay(request: AssayRequest, progress: Progress) -> tuple[AssaySummary, dict[str, str]]:
+    """Build what is not built, send what was not sent, and count; the folder is locked by the caller.
+
+    Returns:
+        What is concluded, and the graders that could not be measured, with the reason.
+
+    Raises:
+        UserError: no grader can be used at all.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    request.folder.begin(request.manifest)
+    _build(request, progress)
+    _refuse_unproven(request)
+    probes = list(request.folder.probes())
+    unusable: dict[str, str] = {}
+    for target in request.targets:
+        try:
+            send(target, probes, request.problems, request.folder, request.manifest, progress)
+        except UserError as error:  # the others are measured all the same
+            unusable[target.name] = str(error)
+    if unusable and len(unusable) == len(request.targets):
+        raise UserError("; ".join(unusable.values()))
+    _judge_by_own_tests(request, probes, progress)
+    return count(request.folder, request.problems, request.confidence), unusable
+
+
+def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress: Progress) -> None:
+    """Have the problems' own tests judge, under ``strict``, accepted programs that may solve nothing."""
+    settled = settle(request.folder.said())
+    with (
+        closing(
+            ProfileTarget(find_profile(OWN_TESTS), workers=request.workers, allow_unsafe=request.allow_unsafe)
+        ) as strict,
+        request.folder.append(OWN, Said) as journal,
+    ):
+        for verdicts in settled.values():
+            acceptance = Acceptance(probes, verdicts, request.manifest.pass_at)
+            own = request.folder.own_verdicts()
+            for _ in range(2):  # other wrong programs are looked at if none that solves nothing was paid
+                left = [
+                    Dispatch(probe=probe, problem=request.problems[probe.problem_id])
+                    for probe in UnearnedPrograms(probes, acceptance, own).unjudged()
+                    if probe.problem_id in request.problems
+                ]
+                if not left:
+                    break
+                progress.start(f"judge by {OWN_TESTS}", total=len(left), done=0)
+                for said in strict.grade(left):
+                    journal.append(said)
+                    if said.passed is not None:
+                        own[said.probe] = said.passed
+                    progress.advance()
+                progress.finish()
+                journal.sync()
+
+
+def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:
+    """Make and label the probes, and list what each does and which graders would get it; nothing is sent."""
+    request.folder.begin(request.manifest)
+    _build(request, progress)
+    probes, sent = list(request.folder.probes()), dict[str, Dispatch]()
+    for target in request.targets:
+        sent |= {each.probe.id: each for each in wanted(target, probes, request.problems)}
+    return dry(request.targets, list(sent.values()), folder)
+
+
+def _build(request: AssayRequest, progress: Progress) -> None:
+    """Make the probes of every problem that has none, several problems at once, written in their order."""
+    built = request.folder.built()
+    missing = [
+        (place, problem) for place, problem in enumerate(request.problems.values()) if problem.id not in built
+    ]
+
+    def begin(sandbox: Sandbox) -> Callable[[tuple[int, Problem]], tuple[BuiltProblem, list[Probe]]]:
+        battery, number = request.manifest.battery, len(request.problems)
+        builder = ProblemBuilder(battery, request.companions, request.claims, number, sandbox)
+        return lambda each: builder.build(each[1], each[0])
+
+    progress.start("label probes", total=len(request.problems), done=len(request.problems) - len(missing))
+    try:
+        if not missing:
+            return
+        made = in_sandbox(
+            missing, begin, request.problems.values(), workers=request.workers, allow_unsafe=request.allow_unsafe
+        )
+        with (
+            closing(made),
+            request.folder.append(PROBLEMS, BuiltProblem, fsync_every=1) as problems,
+            request.folder.append(PROBES, Probe) as journal,
+        ):
+            for line, probes in made:
+                for probe in probes:
+                    journal.append(probe)
+                journal.sync()  # the line below says that all of them are on the disk
+                problems.append(line)
+                progress.advance()
+    finally:
+        progress.finish()
+
+
+def _refuse_unproven(request: AssayRequest) -> None:
+    """Refuse to send anything where right and wrong programs were asked for and not one label can be proven.
+
+    Raises:
+        UserError: says why, and what can be measured instead.
+    """
+    built = request.folder.built()
+    reasons = [built[name].no_oracle for name in request.problems if name in built]
+    if all(reasons) and reasons and not set(request.manifest.battery.classes) <= WITHOUT_ORACLE:
+        raise UserError(
+            f"{request.manifest.benchmark.name}: no label can be proven for any of its problems: {reasons[0]};"
+            f" name a benchmark of functions, or `classes` {','.join(sorted(WITHOUT_ORACLE))}"
+        )
+
+
+def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: float = 0.95) -> AssaySummary:
+    """Count what was said; write ``findings.jsonl`` and ``summary.json``. Equal journals give equal bytes.
+
+    The problems, by id, are asked for their clusters.
+    """
+    manifest = folder.manifest()
+    probes = list(folder.probes())
+    measures, findings = measure(
+        probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders,
+        own=folder.own_verdicts(),
+    )  # fmt: skip
+    lines = folder.built()
+    built = [lines[name] for name in problems if name in lines]
+    found = [*(each for line in built for each in line.findings), *findings]
+    summary = AssaySummary(
+        confidence=confidence,
+        measures=measures,
+        battery=dict(sorted(Counter(probe.kind for probe in probes).items())),
+        witnesses=dict(sorted(Counter(each.witness.source for each in probes if each.witness).items())),
+        equivalent=sum(line.equivalent for line in built),
+        findings=dict(sorted(Counter(each.code for each in found).items())),
+        assumptions=ASSUMPTIONS,
+    )
+    folder.write_findings(found)
+    folder.write(SUMMARY, summary)
+    return summary

@@ -1,0 +1,43 @@
+"""What an assay measures: profiles, the tests of a benchmark, and foreign graders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from truegrade.apps.assay.records import Danger, Dispatch, Said
+
+
+class Target(Protocol):
+    """A grader under measurement."""
+
+    @property
+    def name(self) -> str:
+        """As tables call it, e.g. ``strict@5`` or ``rewards.py:code_reward``."""
+
+    @property
+    def danger(self) -> Danger:
+        """The most dangerous programs that it may be sent; the assay leaves the others out and says so."""
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether one probe may leave something behind that meets the next: every cheat is then followed by
+        controls."""
+
+    @property
+    def restarts(self) -> bool:
+        """Whether each call of `grade` meets a grader in which nothing earlier is left."""
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """What it says of each probe, as it becomes known; one `Said` a probe, ``repeat`` left at 0.
+
+        Dispatches of one call belong together: they are graded in the order given by a grader that keeps state, so
+        that a control behind a cheat meets what the cheat left behind. A grader that dies is started again, and
+        the probe that it died of gets ``passed=None``.
+
+        Raises:
+            UserError: it cannot be used at all (a file that does not exist, a module that cannot be imported).
+        """
+
+    def close(self) -> None:
+        """End what it started; safe to call twice."""

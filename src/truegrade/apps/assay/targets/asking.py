@@ -1,0 +1,266 @@
+"""Foreign graders that are asked one probe after the other: what all have in common, services and callables.
+
+Nothing of a service can be jailed, and a callable runs in this process, which nothing protects: both are sent
+harmless probes by default.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Said
+from truegrade.apps.assay.targets import calls, host
+from truegrade.errors import TruegradeError, UserError
+from truegrade.files.writing import HIDDEN, keys_in, without_keys
+from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
+from truegrade.records import OracleTask, Problem
+from truegrade.sandbox import CallResult, Limits, Sandbox
+from truegrade.web.messages import is_loopback
+
+REFERENCE_CPU_S = 60.0
+
+
+@dataclass(kw_only=True)
+class ProbeAsker:
+    """Puts probes into the words of one grader."""
+
+    name: str
+    """Of the grader."""
+    call: calls.Call
+    form: TestsForm
+    danger: Danger
+    """The most dangerous probes that it is sent."""
+    timeout_s: float
+    """For one probe."""
+    fields: Mapping[str, Any]
+    """Given by the user besides."""
+    allow_unsafe: bool
+    """Run references where only limits protect the machine."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _outputs: tuple[str, Outputs | None] = ("", None)
+
+    def question(self, sent: Dispatch) -> calls.ProbeQuestion | Said:
+        """What the grader is asked, or what is known without asking: nothing is sent then."""
+        probe, problem = sent.probe, sent.problem
+        if DANGERS.index(probe.danger) > DANGERS.index(self.danger):
+            return self.said(sent, calls.no_verdict(calls.NOT_SENT, f"its danger is {probe.danger}"))
+        tests: Any = None
+        if self.call.needs_tests:
+            put = tests_of(problem, self.form, self._reference_outputs(problem))
+            if put.why_not:
+                return self.said(sent, calls.no_verdict(calls.NOT_PUT, put.why_not))
+            tests = put.tests
+        reply = f"```python\n{probe.code.rstrip()}\n```" if probe.form == "program" else probe.code
+        return calls.ProbeQuestion(
+            problem=problem,
+            program=probe.code,
+            reply=reply,
+            tests=tests,
+            form=self.form,
+            timeout_s=self.timeout_s,
+            fields=dict(self.fields),
+        )
+
+    def said(self, sent: Dispatch, reading: calls.Reading, wall_s: float | None = None) -> Said:
+        """The record of an answer."""
+        return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
+
+    def _reference_outputs(self, problem: Problem) -> Outputs | None:
+        """What the reference returns, where a problem has that in place of values; probes of a problem follow
+        each other, so those of the last problem are kept."""
+        task = problem.task
+        if not isinstance(task, OracleTask):
+            return None
+        key = f"{problem.benchmark} {problem.id} {hash(task.reference)}"
+        with self._lock:
+            if self._outputs[0] != key:
+                self._outputs = key, self._run_reference(problem, task)
+            return self._outputs[1]
+
+    def _run_reference(self, problem: Problem, task: OracleTask) -> Outputs | None:
+        results: list[CallResult] = []
+
+        def keep(_: int, result: CallResult) -> bool:
+            results.append(result)
+            return result.error is None
+
+        inputs = [*task.base_inputs, *task.plus_inputs]
+        limits = Limits(cpu_s=REFERENCE_CPU_S, packages=("numpy", *problem.packages))
+        try:
+            with Sandbox(limits, workers=1, allow_unsafe=self.allow_unsafe) as sandbox:
+                sandbox.call(task.reference, task.entry_point, inputs, keep)
+            values = [result.value for result in results if result.error is None]
+        except TruegradeError:
+            return None
+        return list(zip(inputs, values, strict=True)) if len(values) == len(inputs) else None
+
+
+class AskedTarget:
+    """What every foreign grader has in common; ``asker`` puts probes into its words."""
+
+    keeps_state: ClassVar[bool] = True
+    restarts: ClassVar[bool] = False
+
+    def __init__(self, asker: ProbeAsker) -> None:
+        self._asker, self.name, self.danger = asker, asker.name, asker.danger
+
+
+class OneByOneTarget(AskedTarget, ABC):
+    """A grader that is asked one probe after the other; groups may be graded from several threads."""
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.apps.assay.targets.Target`."""
+        for one in sent:
+            question = self._asker.question(one)
+            if isinstance(question, Said):
+                yield question
+                continue
+            began = time.monotonic()
+            reading = self._reading(question)
+            yield self._asker.said(one, reading, time.monotonic() - began)
+
+    @abstractmethod
+    def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
+        """What the grader says."""
+
+
+SERVICE_PATHS = {"truegrade": "/v1/grade"}
+"""Where a service is asked that was named by its address alone."""
+
+
+MAX_ANSWER_BYTES = 1 << 20
+"""Bytes of an answer that are read, unpacked; a verdict takes fewer than a thousand."""
+
+
+class HttpTarget(OneByOneTarget):
+    """Asks a service at an address.
+
+    Raises:
+        UserError: services are not called in this way.
+    """
+
+    def __init__(self, asker: ProbeAsker, address: str) -> None:
+        import httpx2
+
+        if asker.call.ask is None:
+            raise UserError(f"`call`: {asker.call.name} is no way to ask an HTTP address")
+        super().__init__(asker)
+        self._ask = asker.call.ask
+        alone = urlsplit(address).path in {"", "/"}
+        self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
+        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
+        self._answered, self.close = False, self._http.close
+
+    def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
+        import httpx2
+
+        try:
+            value = self._ask(question, self._post)
+        except _NoAnswer as error:
+            shown = error.reading.detail
+            for key in keys_in(self._address):
+                shown = shown.replace(key, HIDDEN)
+            return msgspec.structs.replace(error.reading, detail=shown)
+        except httpx2.TimeoutException:
+            return calls.no_verdict(calls.HUNG, f"no answer in {self._asker.timeout_s:g} s")
+        except httpx2.HTTPError as error:
+            if not self._answered:
+                raise UserError(
+                    f"`grader`: {without_keys(self._address)} cannot be reached: {error}; start it first"
+                ) from None
+            return calls.no_verdict(calls.DIED, f"{type(error).__name__}: {error}")
+        return self._asker.call.reading(value)
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        import httpx2
+
+        until = time.monotonic() + self._asker.timeout_s
+        with self._http.stream("POST", self._address, json=body) as reply:
+            self._answered = True
+            content = b""
+            for piece in reply.iter_bytes():
+                content += piece
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise _NoAnswer(calls.TEXT, f"an answer of over {MAX_ANSWER_BYTES} bytes")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("the answer did not end in time")
+        text = content.decode("utf-8", "replace")
+        if reply.status_code != HTTPStatus.OK:
+            raise _NoAnswer(calls.RAISED, f"HTTP {reply.status_code}: {text}")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise _NoAnswer(calls.TEXT, text) from None
+
+
+class _NoAnswer(Exception):
+    """The service answered, and not with a value."""
+
+    def __init__(self, prefix: str, text: str) -> None:
+        super().__init__(text)
+        self.reading = calls.no_verdict(prefix, text)
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether an address is this machine's own.
+
+    Raises:
+        UserError: it is no address.
+    """
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise UserError(f"`grader`: {without_keys(address)} is no address; write http://HOST:PORT/PATH")
+    return is_loopback(host)
+
+
+class CallableTarget(OneByOneTarget):
+    """Calls a function here, with what an adapter makes of problem and reply if there is one.
+
+    A function that hangs is left behind in its thread, for nothing can end it.
+
+    Raises:
+        UserError: it cannot be called so.
+    """
+
+    def __init__(
+        self, asker: ProbeAsker, function: Callable[..., Any], adapter: Callable[..., Any] | None
+    ) -> None:
+        super().__init__(asker)
+        self._function, self._adapter = function, adapter
+        asker.call.payload(calls.EXAMPLE, adapted=adapter is not None)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
+        answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def call() -> None:
+            try:
+                payload = self._asker.call.payload(question, adapted=self._adapter is not None)
+                answered.put((host.called(self._function, payload, self._adapter), None))
+            except BaseException as error:
+                answered.put((None, error))
+
+        threading.Thread(target=call, name="grader", daemon=True).start()
+        try:
+            value, error = answered.get(timeout=self._asker.timeout_s)
+        except queue.Empty:
+            return calls.no_verdict(calls.HUNG, f"no answer in {self._asker.timeout_s:g} s")
+        if error is not None:
+            return calls.no_verdict(calls.RAISED, f"{type(error).__name__}: {error}")
+        return self._asker.call.reading(value)

@@ -1,0 +1,280 @@
+"""Graders that are programs (Python functions, commands), and what they find around them in the jail."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import stat
+import sys
+from contextlib import suppress
+from functools import cache, partial
+from importlib.machinery import PathFinder
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truegrade.apps.assay.targets.calls import DIED, EXAMPLE, TEXT, Call, ProbeQuestion, Reading, no_verdict
+from truegrade.errors import UserError
+
+TOOLS = (
+    "sh bash dash env true false test [ echo printf cat tee head tail cut tr wc sort uniq diff cmp grep sed awk"
+    " xargs find basename dirname readlink realpath pwd ls cp mv rm mkdir rmdir mktemp touch chmod sleep timeout"
+    " date expr seq"
+)
+"""Commands that graders start by name."""
+MAX_FILES = 100_000
+"""In the folder of a grader: more is looked through for too long."""
+PATH = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+
+
+def environment(*, jailed: bool) -> dict[str, str]:
+    """Variables that a grader's process has besides those of every jail; outside it, all of this process."""
+    return {"PATH": PATH} if jailed else dict(os.environ)
+
+
+@cache
+def tools() -> tuple[str, ...]:
+    """Paths of the shell, the tools and this interpreter's other names, as far as they are there."""
+    found = [f"{folder}/{name}" for folder in ("/bin", "/usr/bin") for name in TOOLS.split()]
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found += [f"{Path(sys.executable).parent}/python{suffix}" for suffix in ("", "3", version)]
+    return tuple(path for path in found if os.access(path, os.X_OK) and path != sys.executable)
+
+
+def shown_with(file: Path) -> tuple[str, ...]:
+    """The folder of a grader's file; of one that holds much else, such as a home, the file and modules beside it.
+
+    Raises:
+        UserError: the folder cannot be shown.
+    """
+    folder = file.parent
+    homes = {Path.home(), Path("/tmp")}
+    if folder in {*homes, *(parent for home in homes for parent in home.parents), *Path(sys.prefix).parents[1:]}:
+        beside = [path for path in folder.glob("*.py") if path.is_file()]
+        return tuple(sorted({str(file), *map(str, beside)}))
+    check_folder(folder)
+    return (str(folder),)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder with sockets in it, by which a program could reach others, or with too many files.
+
+    Raises:
+        UserError: says which.
+    """
+    seen = 0
+    for place, folders, files in os.walk(folder):
+        seen += len(folders) + len(files)
+        if seen > MAX_FILES:
+            raise UserError(f"`grader`: {folder} holds more than {MAX_FILES:,} files; put it into one of its own")
+        for path in (Path(place, name) for name in files):
+            with suppress(OSError):  # a link that leads nowhere is no socket
+                if stat.S_ISSOCK(path.stat().st_mode):
+                    raise UserError(f"`grader`: {path} is a socket; put the grader into a folder of its own")
+
+
+class Located(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a function is."""
+
+    spec: str
+    """As the user named it."""
+    module: str
+    file: str = ""
+    """Empty where it is imported by its module's name."""
+    attribute: str
+    path: tuple[str, ...] = ()
+    """Folders ahead of which its modules are looked up."""
+    shown: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+def locate(spec: str) -> Located:
+    """Find a function, ``rewards.py:code_reward`` or ``package.module:name``, without running anything.
+
+    Raises:
+        UserError: there is no such file or module.
+    """
+    place, _, attribute = spec.rpartition(":")
+    if not place or not all(part.isidentifier() for part in attribute.split(".")):
+        raise UserError(
+            f"`grader`: {spec!r} is no grader; name FILE.py:FUNCTION, MODULE:FUNCTION, 'cmd:COMMAND {{program}} "
+            "{tests}' or http://ADDRESS"
+        )
+    if place.endswith(".py") or "/" in place:
+        return _in_file(spec, Path(place), attribute)
+    return _in_module(spec, place, attribute)
+
+
+def _in_file(spec: str, path: Path, attribute: str) -> Located:
+    if not path.is_file():
+        raise UserError(f"`grader`: {path}: no such file; check the path")
+    path = path.resolve()
+    root = path.parent
+    while (root / "__init__.py").is_file():  # a module of a package may import its neighbours
+        root = root.parent
+    found = Located(spec=spec, module=path.stem, attribute=attribute, path=(str(root),))
+    if root == path.parent:
+        return msgspec.structs.replace(found, file=str(path), shown=shown_with(path))
+    parts = path.relative_to(root).with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return msgspec.structs.replace(found, module=module, shown=(str(root / parts[0]),))
+
+
+def _in_module(spec: str, module: str, attribute: str) -> Located:
+    top = module.partition(".")[0]
+    found = Located(spec=spec, module=module, attribute=attribute)
+    if installed := _distributions().get(top):
+        return msgspec.structs.replace(found, packages=tuple(sorted(set(installed))))
+    at = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    if at is None:
+        raise UserError(f"`grader`: there is no module {top!r}; install it, or name a file as FILE.py:FUNCTION")
+    if top in sys.stdlib_module_names or at.origin is None:
+        return found
+    origin, package = Path(at.origin).resolve(), bool(at.submodule_search_locations)
+    place = origin.parent if package else origin
+    shown = (str(place),) if package else shown_with(origin)
+    return msgspec.structs.replace(found, path=(str(place.parent),), shown=shown)
+
+
+_distributions = cache(packages_distributions)
+
+
+class FunctionProgram:
+    """A function for the host to call: as ``call`` says, or with what an adapter makes."""
+
+    step = "grade"
+
+    def __init__(self, located: Located, call: Call, adapter: Located | None, *, jailed: bool) -> None:
+        self._located, self._call = located, call
+        self.payload, self.reading = partial(call.payload, adapted=adapter is not None), call.reading
+        path = [folder for one in (located, adapter) if one is not None for folder in one.path]
+        example = {} if adapter is not None else call.payload(EXAMPLE, adapted=False)
+        self.settings: dict[str, Any] = {
+            "path": list(dict.fromkeys(path)) + ([] if jailed else [one for one in sys.path if one]),
+            "environment": environment(jailed=jailed),
+            "folder": "" if jailed else str(Path.cwd()),
+            "grader": [located.module, located.file, located.attribute],
+            "adapter": adapter and [adapter.module, adapter.file, adapter.attribute],
+            "given": len(example.get("args", ())),
+            "named": list(example.get("kwargs", ())),
+            "checked": adapter is None,
+        }
+
+    def unusable(self, why: str) -> UserError:
+        """The error that says so."""
+        spec = self._located.spec
+        if why.startswith("ModuleNotFoundError"):
+            advice = "name the installed packages that it imports in `packages`"
+        elif why.startswith("TypeError"):
+            given, named = self.settings["given"], self.settings["named"]
+            told = f"{given} arguments" if given else ", ".join(named)
+            advice = f"`call` {self._call.name} hands it {told}; choose another `call`"
+        else:
+            advice = "correct it"
+        return UserError(f"`grader`: {spec}: {why}; {advice}")
+
+
+CANNOT_RUN, NOT_FOUND = 126, 127
+"""Exit statuses by which a shell says that there was no command to run."""
+
+
+class CommandProgram:
+    """A command for the host to run, once a probe.
+
+    Raises:
+        UserError: there is no such command, it has no place for the program, or ``call`` is not for commands.
+    """
+
+    step = "run"
+
+    def __init__(self, spec: str, words: list[str], call: Call, *, jailed: bool) -> None:
+        self._spec, self._call = spec, call
+        if not call.command:
+            raise UserError(f"`call`: {call.name} is no way to run a command; take exit-code or plain")
+        if not any("{program}" in word for word in words):
+            raise UserError(f"`grader`: {spec}: put {{program}} where the path of the program belongs")
+        self.shown: tuple[str, ...] = ()
+        self._words = self._absolute(words, jailed=jailed)
+        self.settings: dict[str, Any] = {"environment": environment(jailed=jailed)}
+
+    def _absolute(self, words: list[str], *, jailed: bool) -> list[str]:
+        """The words with paths that hold from any folder; what they lead to is shown."""
+        shown: dict[str, None] = {}
+        made = []
+        for number, word in enumerate(words):
+            path = Path(word)
+            if path.is_file() and (number or "/" in word):
+                shown.update(dict.fromkeys(shown_with(path.resolve())))
+                made.append(str(path.resolve()))
+            elif path.is_dir() and "/" in word:
+                check_folder(path.resolve())
+                shown[str(path.resolve())] = None
+                made.append(str(path.resolve()))
+            else:
+                made.append(word)
+        shown.update(dict.fromkeys(self._command(made[0], jailed=jailed)))
+        self.shown = tuple(shown)
+        return made
+
+    def _command(self, word: str, *, jailed: bool) -> list[str]:
+        """What the jail has to show for the command itself."""
+        path = shutil.which(word, path=None if not jailed else f"{PATH}:{os.environ.get('PATH', '')}")
+        if path is None:
+            raise UserError(f"`grader`: {self._spec}: there is no command {word!r}; check the path and its mode")
+        with Path(path).open("rb") as file:
+            head = file.readline(200)
+        if not head.startswith(b"#!"):
+            return [path]
+        interpreter = head[2:].decode("utf-8", "replace").split()
+        if interpreter[:1] and not Path(interpreter[0]).exists():
+            raise UserError(f"`grader`: {self._spec}: its first line names {interpreter[0]}, which is not there")
+        named = [shutil.which(one, path=f"{PATH}:{os.environ.get('PATH', '')}") for one in interpreter]
+        return [path, *(one for one in named if one is not None and one != sys.executable)]
+
+    def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
+        """The words, and the two files."""
+        source = isinstance(asked.tests, str)
+        tests = asked.tests if source else json.dumps(asked.tests)
+        files = {
+            "program": ["solution.py", asked.program],
+            "tests": ["test_solution.py" if source else "tests.json", tests],
+        }
+        return {"words": self._words, "files": files}
+
+    def reading(self, value: Any) -> Reading:
+        """Exit status 0 is passed; or the last line of its stdout says it."""
+        status, last = value["status"], value["last"]
+        if status in {CANNOT_RUN, NOT_FOUND} or status < 0:
+            return no_verdict(DIED, f"exit status {status}: {last}")
+        if self._call.name == "exit-code":
+            return Reading(status == 0, float(status == 0), f"exit status {status}")
+        if status != 0:
+            return no_verdict(DIED, f"exit status {status}: {last}")
+        line = value["said"].splitlines()[-1] if value["said"] else ""
+        try:
+            return self._call.reading(json.loads(line.lower()))
+        except (ValueError, RecursionError):
+            return no_verdict(TEXT, line)
+
+    def unusable(self, why: str) -> UserError:
+        """The error that says so."""
+        return UserError(f"`grader`: {self._spec}: {why}; correct it")
+
+
+def words_of_command(spec: str) -> list[str]:
+    """The words behind ``cmd:``.
+
+    Raises:
+        UserError: quotes are open, or there is none.
+    """
+    try:
+        words = shlex.split(spec.removeprefix("cmd:"))
+    except ValueError as error:
+        raise UserError(f"`grader`: {spec}: {error}") from None
+    if not words:
+        raise UserError(f"`grader`: {spec}: name a command, 'cmd:./judge {{program}} {{tests}}'")
+    return words

@@ -1,0 +1,92 @@
+"""TRL: a reward function for ``GRPOTrainer`` and the trainers that take the same.
+
+    GRPOTrainer(..., reward_funcs=[truegrade_reward(profile="strict")])
+
+huggingface/trl@f2cd577 ``trl/trainer/grpo_trainer.py`` ``_calculate_rewards`` calls it with a batch and the
+columns of its data. It is a plain function: TRL before 0.27 awaits no coroutine function.
+
+A reply of which nothing is known gets None, which TRL leaves out of its group from 1.6.0 on, where no other reward
+function knows of it; TRL before takes it for 0, so that the training is ended there instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+from truegrade.apps.rewards.grader import reward_grader
+from truegrade.apps.rewards.records import Reward, reply_to, text_of
+from truegrade.errors import UserError
+
+RewardFunction = Callable[..., list[float | None]]
+Unknown = Literal["none", "raise"]
+_LEAVES_OUT = (1, 6)
+"""The first version of TRL that keeps a reply without a reward out of its group's mean: before, ``nansum`` of no
+reward is a reward of 0."""
+
+
+def truegrade_reward(
+    *, column: str | None = None, unknown: Unknown | None = None, **settings: Any
+) -> RewardFunction:
+    """A reward function.
+
+    Args:
+        column: that holds the tests; by default the first that a row has of ``ground_truth``,
+            ``verification_info``, ``tests`` and others (`truegrade.apps.rewards.records.TRUTHS`).
+        unknown: what a reply gets of which nothing is known: ``none``, or ``raise`` for a `RewardError`; by
+            default ``none`` where the TRL that is installed leaves such replies out of their group.
+        settings: of `truegrade.apps.rewards.grader.RewardGrader`.
+
+    Raises:
+        UserError: a setting is at fault.
+    """
+    if unknown not in (None, "none", "raise"):
+        raise UserError(f"`unknown`: {unknown!r} is neither none nor raise")
+    reward_grader(**settings)
+    raises = not _leaves_out() if unknown is None else unknown == "raise"
+
+    def truegrade(
+        completions: Sequence[Any],
+        log_extra: Callable[[str, list[Any]], None] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        rows = [
+            {name: values[at] for name, values in columns.items() if _is_column(values, len(completions))}
+            for at in range(len(completions))
+        ]
+        rewards = reward_grader(**settings).grade_sync(
+            [
+                reply_to(row, text_of(completion), ground_truth=row.get(column or ""))
+                for row, completion in zip(rows, completions, strict=True)
+            ]
+        )
+        if log_extra is not None:
+            log_extra("truegrade_reason", [str(reward.reason) for reward in rewards])
+        if log_metric is not None:
+            for name, value in means(rewards).items():
+                log_metric(f"truegrade/{name}", value)
+        return [reward.known() if raises else reward.value for reward in rewards]
+
+    return truegrade
+
+
+def means(rewards: Sequence[Reward]) -> dict[str, float]:
+    """The mean of each number that comes with a reward, without the score, which the trainer has."""
+    rows = [reward.numbers for reward in rewards]
+    return (
+        {name: sum(row[name] for row in rows) / len(rows) for name in rows[0] if name != "score"} if rows else {}
+    )
+
+
+def _is_column(values: Any, rows: int) -> bool:
+    return isinstance(values, list) and len(values) == rows
+
+
+def _leaves_out() -> bool:
+    try:
+        major, minor = version("trl").split(".")[:2]
+    except PackageNotFoundError:
+        return False
+    return (int(major), int(minor)) >= _LEAVES_OUT

@@ -1,1 +1,0 @@
-"""Changed problems: another specification, whose tests refuse the original's answer."""

@@ -1,1 +1,0 @@
-"""Truegrade in other tools, and other tools in Truegrade: the only modules that import those packages."""
