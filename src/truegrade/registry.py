@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<attribute>[A-Za-z_]\w*))?")
+_APP = "the app "
+"""In the group of what an app offers, before its name."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.\w+)*")
 
 
@@ -335,14 +337,16 @@ def _offers(kind: str) -> dict[str, list[EntryPoint]]:
     offers: dict[str, list[EntryPoint]] = {}
     for app in usable_apps():
         for name, target in app.things.get(kind, {}).items():
-            offers.setdefault(name, []).append(EntryPoint(name, target, app.name))
+            offers.setdefault(name, []).append(EntryPoint(name, target, f"{_APP}{app.name}"))
     for entry in sorted(entry_points(group=f"truegrade.{kind}s"), key=_package):
         offers.setdefault(entry.name, []).append(entry)
     return offers
 
 
 def _package(entry: EntryPoint) -> str:
-    return f"the app {entry.group}" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+    if entry.dist is not None:
+        return f"{entry.dist.name} {entry.dist.version}"
+    return entry.group if entry.group.startswith(_APP) else "an unknown package"
 
 
 def _told(error: Exception) -> str:

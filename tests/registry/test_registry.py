@@ -62,7 +62,7 @@ def test_an_object_a_file_and_a_module(here, kind):
 def test_a_built_in_name_is_nobody_else_s(here, kind):
     registry, stem = EXAMPLES[kind]
     name = next(iter(registry.built_in))
-    offered(here, "taker", registry.group, f"{name} = {stem}:NONE")
+    offered(here, "taker", f"truegrade.{registry.kind}s", f"{name} = {stem}:NONE")
     assert registry.find(name).origin == Origin(how="built-in", name=name)
     assert [(e.name, e.fault) for e in registry.listed() if e.value is None] == [
         (name, "not used: the name is built in")
@@ -72,8 +72,8 @@ def test_a_built_in_name_is_nobody_else_s(here, kind):
 @KINDS
 def test_two_packages_with_one_name_are_both_named(here, kind):
     registry, stem = EXAMPLES[kind]
-    offered(here, "one", registry.group, f"mine = {stem}:X")
-    offered(here, "two", registry.group, f"mine = {stem}:X")
+    offered(here, "one", f"truegrade.{registry.kind}s", f"mine = {stem}:X")
+    offered(here, "two", f"truegrade.{registry.kind}s", f"mine = {stem}:X")
     message = f"{kind} 'mine' is offered by one 1 and by two 1; uninstall one of them"
     with pytest.raises(UserError, match=message):
         registry.find("mine")
@@ -82,8 +82,8 @@ def test_two_packages_with_one_name_are_both_named(here, kind):
 @KINDS
 def test_a_package_that_cannot_be_loaded_is_named(here, kind):
     registry, _ = EXAMPLES[kind]
-    offered(here, "broken", registry.group, "mine = no_such_module:X")
-    with pytest.raises(UserError, match=rf"{kind} 'mine' of the package broken 1 \(no_such_module:X\) cannot be"):
+    offered(here, "broken", f"truegrade.{registry.kind}s", "mine = no_such_module:X")
+    with pytest.raises(UserError, match=rf"{kind} 'mine' of broken 1 \(no_such_module:X\) cannot be"):
         registry.find("mine")
     assert [each.name for each in registry.listed() if each.value is None] == ["mine"]
 
@@ -234,7 +234,7 @@ def test_the_group_of_a_kind_is_its_plural(monkeypatch):
         "importlib.metadata.entry_points", lambda *, group: [entry] if group == entry.group else []
     )
     assert [spec.name for spec in list_benchmarks()] == list(BENCHMARKS)  # what is broken is left out
-    with pytest.raises(UserError, match=r"benchmark 'own' of the package an unknown package"):
+    with pytest.raises(UserError, match=r"benchmark 'own' of an unknown package"):
         find_benchmark("own")
 
 
