@@ -47,6 +47,23 @@ def test_rows_are_problems_of_the_kinds_there_are(tmp_path):
     assert loaded.problems[1].task.tests_use == ()  # the prompt imports it
 
 
+def test_programs_with_calls_and_outputs_are_read_as_predictions(tmp_path):
+    row = {
+        "id": "inc",
+        "function_name": "f",
+        "code": "def f(x):\n    return x + 1",
+        "input": "f(1)",
+        "output": "2",
+    }
+    path = write(tmp_path, row)
+    loaded = load_benchmark(str(path))
+    assert [(p.id, problem_kind(p.task)) for p in loaded.problems] == [("1", "output_prediction")]
+    assert loaded.name == "my" and loaded.problems[0].task.expected == "2"
+    done = truegrade.run(str(path), model="baseline/reference", out=tmp_path / "run")
+    assert done.summary["profiles"][0]["estimates"][0]["value"] == 1.0
+    assert truegrade.grade(tmp_path / "run").summary == done.summary
+
+
 def test_a_path_may_be_a_text(tmp_path):
     path = write(tmp_path, *ROWS)
     args = {"allow_modified": "true"}
@@ -96,6 +113,14 @@ def test_a_header_names_and_words(tmp_path):
         ({"tests": None}, "field 'tests': expected"),
         ({"prompt": ...}, "field 'prompt': the field is missing"),
         ({"tests": ...}, "field 'tests': the field is missing"),
+        (
+            {"tests": ..., "test": ["assert double(1) == 2"]},
+            "field 'tests': the field is missing; every entry needs it; the row has 'test': rename",
+        ),
+        (
+            {"entry_point": ..., "tests": ..., "Tests": []},
+            "field 'tests': the field is missing; every entry needs it; the row has 'Tests': ren",
+        ),
         ({"reference": ...}, "field 'reference': the field is missing"),
         ({"reference": "def other(): pass"}, "field 'reference': defines no 'double'"),
         ({"tests": "assert double(2) =="}, "field 'tests': is no Python: invalid syntax"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.registry import Found, Registry
+from truegrade.store.importers.reading import SourceFile
 
 # ------- Benchmarks by name: built in, offered by installed packages, in a Python file, or rows in JSON Lines.
 
@@ -51,8 +53,22 @@ def _fault(thing: Any) -> str | None:
     return None if isinstance(thing, BenchmarkSpec) else "is no truegrade.benchmarks.BenchmarkSpec"
 
 
+def _of_rows(path: Path) -> BenchmarkSpec:
+    """The benchmark that a file of rows is: programs and calls to predict (`ExecutionRow`), or problems to solve.
+
+    Raises:
+        BadRecord: the file beside it that describes the problems is at fault.
+    """
+    with suppress(UserError), SourceFile(path.expanduser(), hashed=False) as file:  # told when the rows are read
+        if {"code", "input", "output"} <= file.keys:
+            from truegrade.benchmarks.execution_tasks import prediction_of_file
+
+            return prediction_of_file(path)
+    return rows_benchmark(path)
+
+
 READERS: Mapping[str, Callable[[Path], BenchmarkSpec]] = MappingProxyType(
-    {".jsonl": rows_benchmark, ".jsonl.gz": rows_benchmark}
+    {".jsonl": _of_rows, ".jsonl.gz": _of_rows}
 )
 """How files that are not Python become benchmarks, by the end of their names."""
 

@@ -381,6 +381,16 @@ EXECUTION_PREDICTION = BenchmarkSpec(
 )
 
 
+def prediction_of_file(path: Path) -> BenchmarkSpec:
+    """`EXECUTION_PREDICTION` on a file of the user, under the file's name."""
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+
+    def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+        return load_prediction(data or path, args, name)
+
+    return msgspec.structs.replace(EXECUTION_PREDICTION, name=name, load=load)
+
+
 # ------------------- DSL-List: list functions drawn from a typed grammar, built on this machine, with mutants.
 # The set is made, not downloaded: ``truegrade data build dsl-list`` writes it, and this benchmark looks for it in
 # the cache. It follows arXiv:2504.05518 and akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl.

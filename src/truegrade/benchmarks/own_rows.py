@@ -260,7 +260,9 @@ def _rows(path: Path, content: bytes) -> Iterator[tuple[int, BenchmarkRow]]:
         try:
             yield line, convert(value, BenchmarkRow)
         except msgspec.ValidationError as error:
-            raise bad_row(path, error, line=line) from None
+            keys = set(value) if isinstance(value, dict) else set()
+            others = keys - set(BenchmarkRow.__struct_fields__)
+            raise bad_row(path, error, line=line, others=others) from None
 
 
 def _once(path: Path, rows: Iterable[tuple[int, BenchmarkRow]]) -> Iterator[tuple[int, BenchmarkRow]]:

@@ -9,8 +9,9 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -323,8 +324,18 @@ def typed(path: Path, value: Any, kind: type[Row], *, inside: str = "") -> Row:
         raise bad_row(path, error, inside=inside) from error
 
 
-def bad_row(path: Path, error: Exception, *, line: int | None = None, inside: str = "") -> BadRecord:
-    """Say which field is at fault, from the words of a msgspec error."""
+def bad_row(
+    path: Path, error: Exception, *, line: int | None = None, inside: str = "", others: Iterable[str] = ()
+) -> BadRecord:
+    """Say which field is at fault, from the words of a msgspec error.
+
+    Args:
+        path: of the file.
+        error: of decoding or converting the row.
+        line: of the row.
+        inside: field of the file that holds the row.
+        others: keys of the row that mean nothing; the one most like a missing field is named.
+    """
     if isinstance(error, UnicodeDecodeError):
         return BadRecord(path, f"{_not_utf8(error)}; write the file anew as UTF-8", line=line)
     if not isinstance(error, msgspec.ValidationError):
@@ -336,7 +347,9 @@ def bad_row(path: Path, error: Exception, *, line: int | None = None, inside: st
     parts = [inside, place[1] if place else "", missing[1] if missing else ""]
     field = ".".join(part for part in parts if part).replace(".[", "[") or None
     if missing:
-        return BadRecord(path, MISSING_FIELD, line=line, field=field)
+        close = get_close_matches(missing[1], others, n=1)
+        hint = f"; the row has {close[0]!r}: rename it" if close else ""
+        return BadRecord(path, f"{MISSING_FIELD}{hint}", line=line, field=field)
     wanted = text[: place.start()] if place else text
     return BadRecord(path, f"{wanted[0].lower()}{wanted[1:].replace('`', '')}", line=line, field=field)
 
