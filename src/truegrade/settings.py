@@ -195,8 +195,8 @@ class PairsSettings(RunSettings, frozen=True, kw_only=True):
         "", "As `model`; none for those of the suites, or the default one.",
     )] = ()  # fmt: skip
     skip_missing: Annotated[bool, Option(
-        "--skip-missing", "Of a suite: leave out the benchmarks whose data are not on this machine; the page"
-        " names them.", OTHER,
+        "--skip-missing", "Of several benchmarks or a suite: leave out those whose data are not on this machine;"
+        " the page names them.", OTHER,
     )] = False  # fmt: skip
 
 

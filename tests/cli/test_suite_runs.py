@@ -242,9 +242,17 @@ def test_where_no_data_are_there_nothing_is_run(cli, no_data):
     assert code == 2 and "get some of them" in err
 
 
-def test_skipping_is_for_suites(cli):
-    code, _, err = cli("run", "one.jsonl", "--skip-missing")
-    assert code == 2 and "no suite is named" in err
+def test_of_several_benchmarks_those_without_data_are_left_out(cli, no_data):
+    no_data()
+    several = ("run", "one.jsonl", "livecodebench", "dsl-list", "-m", "baseline/reference", "--out", "several")
+    code, _, err = cli(*several)
+    assert code == 2 and not Path("several").exists()
+    assert "livecodebench: " in err and "dsl-list: " in err and "--skip-missing" in err
+    code, out, err = cli(*several, "--skip-missing")
+    assert code == 0 and "note: livecodebench is left out: its data are not here" in err
+    assert [each["benchmark"] for each in record("several")["left_out"]] == ["livecodebench", "dsl-list"]
+    code, _, err = cli("run", "one.jsonl", "-m", "baseline/reference", "--skip-missing")
+    assert code == 0, err
 
 
 def test_the_page_shows_every_number_and_leads_to_its_report(cli):

@@ -136,7 +136,7 @@ def test_several_runs_and_suites_take_what_one_run_takes():
     one, several, suite = (dict(inspect.signature(each).parameters) for each in (api.run, run_all, run_suite))
     first, model = one.pop("benchmark"), one.pop("model")
     assert (first.name, model.default) == ("benchmark", DEFAULT_MODEL)
-    assert several.keys() - one.keys() == {"benchmarks", "models"} and one.keys() <= several.keys()
+    assert several.keys() - one.keys() == {"benchmarks", "models", "skip_missing"} and one.keys() <= several.keys()
     assert suite.keys() - one.keys() == {"suites", "models", "skip_missing"}
     assert one.keys() - suite.keys() == {"ids", "reuse"}
     assert [name for name in one if name in suite and one[name] != suite[name]] == []

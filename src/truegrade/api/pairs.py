@@ -7,6 +7,7 @@ at the end of every pair.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,9 @@ class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
     """Where each suite was found, by its name."""
     missing: Mapping[str, str] = {}
     """Benchmarks by title whose data are known not to be at hand, with how to get them."""
-    leave_out: Callable[[Mapping[str, str]], list[LeftOutBenchmark]] | None = None
+    leave_out: Callable[[Mapping[str, str]], list[LeftOutBenchmark]]
     """Told all benchmarks whose data are not at hand before anything is asked: gives those that are left out, or
-    refuses. None to refuse the first."""
+    refuses."""
 
 
 class _Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,7 @@ class _Pair(msgspec.Struct, frozen=True, kw_only=True):
         return sentence
 
 
-@keywords_of(PairsSettings, but=("model", "skip_missing"))
+@keywords_of(PairsSettings, but=("model",))
 def run_all(benchmarks: Sequence[str | BenchmarkSpec], given: dict[str, Any]) -> list[PairStanding]:
     """Evaluate every model on every benchmark, as `truegrade.run` does one on one.
 
@@ -125,7 +126,7 @@ def run_all(benchmarks: Sequence[str | BenchmarkSpec], given: dict[str, Any]) ->
         UserError: a name, file or number is at fault, of whatever pair; the message says which and what to do.
             Nothing was asked.
     """
-    models = given.pop("models", (DEFAULT_MODEL,))
+    models, skip_missing = given.pop("models", (DEFAULT_MODEL,)), given.pop("skip_missing", False)
     settings = RunSettings(**given)
     refuse_shared(benchmarks, models, settings)
     wanted = [WantedBenchmark(benchmark=each, settings=settings) for each in benchmarks]
@@ -133,8 +134,12 @@ def run_all(benchmarks: Sequence[str | BenchmarkSpec], given: dict[str, Any]) ->
         name=", ".join(each.title for each in wanted),
         description="Several benchmarks or models of one command.",
         settings=settings, wanted=wanted, models=models, out=Path(settings.out or RUNS),
+        leave_out=partial(left_out_of, wanted, skip_missing),
     )  # fmt: skip
-    return evaluate_pairs(asked).pairs
+    found = evaluate_pairs(asked)
+    for each in found.left_out:
+        settings.notice(f"{each.benchmark} is left out: {each.why}")
+    return found.pairs
 
 
 def refuse_shared(
@@ -192,7 +197,7 @@ def evaluate_pairs(asked: AskedPairs) -> SuiteStanding:
     """
     missing = dict(asked.missing)
     pairs = _checked(asked, missing)
-    left_out = asked.leave_out(missing) if asked.leave_out and missing else []
+    left_out = asked.leave_out(missing) if missing else []
     so_far = SuiteStanding(
         name=asked.name, description=asked.description, updated=now(), origins=dict(asked.origins),
         folder=asked.out, pairs=[_standing(pair, pair.folder, NOT_YET) for pair in pairs],
@@ -210,6 +215,26 @@ def evaluate_pairs(asked: AskedPairs) -> SuiteStanding:
         so_far = replace(so_far, updated=now(), pairs=done)
         write_suite(so_far)
     return so_far
+
+
+def left_out_of(
+    wanted: Sequence[WantedBenchmark], skip_missing: bool, missing: Mapping[str, str]
+) -> list[LeftOutBenchmark]:
+    """The benchmarks that are left out because their data are not on this machine.
+
+    Raises:
+        DataMissing: one must not be left out, or none is left.
+    """
+    required = [each.title for each in wanted if each.title in missing and not (each.optional or skip_missing)]
+    if required or all(each.title in missing for each in wanted):
+        lines = "; ".join(f"{title}: {missing[title]}" for title in required or missing)
+        advice = (
+            "get them, or leave these benchmarks out by `skip_missing=True`" if required else "get some of them"
+        )
+        raise DataMissing(f"data are not on this machine: {lines}; {advice}. Nothing was asked")
+    return [
+        LeftOutBenchmark(benchmark=title, why=f"its data are not here: {why}") for title, why in missing.items()
+    ]
 
 
 def _checked(asked: AskedPairs, missing: dict[str, str]) -> list[_Pair]:
@@ -232,8 +257,6 @@ def _checked(asked: AskedPairs, missing: dict[str, str]) -> list[_Pair]:
             try:
                 _add_checked(pairs, asked.out, model, wanted, opened[id(wanted)])
             except DataMissing as error:
-                if asked.leave_out is None:
-                    raise
                 missing[wanted.title] = str(error.__cause__ or error)
     return pairs
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding
+from truegrade.analysis.standings import SuiteStanding
 from truegrade.api.pairs import (
     AskedPairs,
     WantedBenchmark,
     evaluate_pairs,
+    left_out_of,
     refuse_shared,
 )
 from truegrade.benchmarks import find_benchmark
@@ -76,7 +77,7 @@ def run_suite(
         settings=settings, wanted=wanted, models=asked_models,
         out=RUNS / slug("-".join(titles)) if settings.out is None else Path(settings.out),
         missing={each.title: why for each in wanted if (why := _to_get(each)) is not None},
-        leave_out=partial(_left_out, wanted, skip_missing),
+        leave_out=partial(left_out_of, wanted, skip_missing),
     )  # fmt: skip
     return evaluate_pairs(asked)
 
@@ -139,23 +140,3 @@ def _to_get(wanted: WantedBenchmark) -> str | None:
     if spec.source is None or find(source(spec.source)) is not None:
         return None
     return f"truegrade data pull {spec.source}"
-
-
-def _left_out(
-    wanted: Sequence[WantedBenchmark], skip_missing: bool, missing: Mapping[str, str]
-) -> list[LeftOutBenchmark]:
-    """The benchmarks that are left out because their data are not on this machine.
-
-    Raises:
-        DataMissing: one must not be left out, or none is left.
-    """
-    required = [each.title for each in wanted if each.title in missing and not (each.optional or skip_missing)]
-    if required or all(each.title in missing for each in wanted):
-        lines = "; ".join(f"{title}: {missing[title]}" for title in required or missing)
-        advice = (
-            "get them, or leave these benchmarks out by `skip_missing=True`" if required else "get some of them"
-        )
-        raise DataMissing(f"data are not on this machine: {lines}; {advice}. Nothing was asked")
-    return [
-        LeftOutBenchmark(benchmark=title, why=f"its data are not here: {why}") for title, why in missing.items()
-    ]

@@ -211,14 +211,13 @@ def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
                 raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
         found = run_suite(benchmark, models=models, **given)
         code = _show_pairs(found.pairs, found if as_json else None, found.folder, found.left_out)
-    elif "skip_missing" in given:
-        raise click.UsageError("--skip-missing leaves benchmarks of a suite out, and no suite is named.")
     elif len(benchmark) > 1 or len(models) > 1:
         from truegrade.api.pairs import run_all
 
         pairs = run_all(benchmark, **({"models": models} if models else {}), **given)
         code = _show_pairs(pairs, pairs if as_json else None, pairs[0].run.parent)
     else:
+        given.pop("skip_missing", None)  # of one benchmark nothing is left without its data
         model = dict(zip(("model",), models, strict=False))
         code = _show(lambda: api.run(benchmark[0], **model, **given), as_json)
     if code:

@@ -71,7 +71,7 @@ def download(
     if target.is_file():
         return target
     if source.checkout:
-        raise UserError(
+        raise DataMissing(
             f"{source.name} is not downloaded: check {source.url} out with git and give the folder with `data`"
         )
     try:
@@ -104,10 +104,10 @@ def _complete(
                 return
             except (_TryAgain, httpx2.TransportError) as error:
                 if attempt == attempts - 1:
-                    raise UserError(_advice(source, error)) from None
+                    raise DataMissing(_advice(source, error)) from None
                 time.sleep(backoff_s * 2**attempt)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-                raise UserError(_advice(source, error)) from None
+                raise DataMissing(_advice(source, error)) from None
 
 
 def _append(client: httpx2.Client, source: PinnedFile, part: Path, progress: Progress | None) -> None:
@@ -120,7 +120,7 @@ def _append(client: httpx2.Client, source: PinnedFile, part: Path, progress: Pro
         if response.status_code in _WORTH_RETRYING:
             raise _TryAgain(f"the server answered {response.status_code}")
         if not response.is_success:
-            raise UserError(_advice(source, f"the server answered {response.status_code}"))
+            raise DataMissing(_advice(source, f"the server answered {response.status_code}"))
         if response.status_code != _PARTIAL_CONTENT:
             have = 0
         length = response.headers.get("Content-Length", "")
