@@ -248,7 +248,7 @@ def test_of_several_benchmarks_those_without_data_are_left_out(cli, no_data):
     code, _, err = cli(*several)
     assert code == 2 and not Path("several").exists()
     assert "livecodebench: " in err and "dsl-list: " in err and "--skip-missing" in err
-    code, out, err = cli(*several, "--skip-missing")
+    code, _, err = cli(*several, "--skip-missing")
     assert code == 0 and "note: livecodebench is left out: its data are not here" in err
     assert [each["benchmark"] for each in record("several")["left_out"]] == ["livecodebench", "dsl-list"]
     code, _, err = cli("run", "one.jsonl", "-m", "baseline/reference", "--skip-missing")

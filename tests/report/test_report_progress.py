@@ -39,7 +39,7 @@ def test_a_line_every_five_seconds_without_a_terminal() -> None:
     progress.finish()
     assert out.getvalue().splitlines() == [
         "generate: 100 in total, 10 already done",
-        "generate: 30/100, 4/s, $0.20, 17.5 s remaining",
+        "generate: 30/100, 4/s, $0.20",
         "generate: 50/100, 4/s, $0.40, 12.5 s remaining",
         "generate: 56/100, 4.09/s, $0.45, 1 failed, 11.2 s in total",
     ]
@@ -49,13 +49,13 @@ def test_the_bar_shows_stage_count_rate_cost_failures_and_time_to_go() -> None:
     progress, clock, out = watch(terminal=True)
     progress.start("grade as strict", total=8, done=0)
     for number in range(4):
-        clock.now_s += 0.5
+        clock.now_s += 2.5
         progress.advance(cost_usd=0.5, failed=number == 0)
     assert progress._bars._live is not None
     progress._bars._live.refresh()
     progress.finish()
     shown = out.getvalue()
-    for words in ("grade as strict", "4/8", "2/s", "$2.00", "1 failed", "2.0 s remaining"):
+    for words in ("grade as strict", "4/8", "0.4/s", "$2.00", "1 failed", "10.0 s remaining"):
         assert words in shown
     assert "remaining" not in shown.splitlines()[-1].rpartition("grade as strict")[2], "a stage that is over"
 
@@ -127,6 +127,18 @@ def test_slow_requests_have_a_pace_of_at_least_twenty_of_them() -> None:
         meter.rate(30.0 * number)
     assert meter.eta_s(30.0 * 50) == 50 * 30.0
     assert (meter.eta_s(30.0 * 51) or 0) > 50 * 30.0
+
+
+def test_while_the_pace_changes_nothing_is_said_of_the_rest() -> None:
+    meter = ProgressMeter("x", total=400, done=0, started_s=0.0)
+    said = {}
+    for second in range(1, 121):
+        for _ in range(1 if second <= 30 else 4):  # the first requests wait for the model to be loaded
+            meter.add(None, failed=False)
+        said[second] = meter.eta_s(float(second))
+    assert all(said[second] is None for second in (1, 9, 40))
+    assert said[20] == 380
+    assert said[100] is not None and abs(said[100] - (400 - 310) / 4) < 5
 
 
 def test_silence(capfd) -> None:

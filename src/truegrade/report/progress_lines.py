@@ -25,6 +25,11 @@ PACE_ITEMS = 20
 """The pace is that of the last so many seconds, and of at least so many items: what came at once from a cache, or
 a pause of the machine, says nothing about the rest."""
 
+ETA_AFTER_S = 10.0
+ETA_FACTOR = 1.5
+"""How long the rest takes is said no earlier than this, and where the newer half of the time that the pace is taken
+from was neither faster nor slower than the whole by more than this factor."""
+
 Clock = Callable[[], float]
 
 
@@ -64,9 +69,16 @@ class ProgressMeter:
         return (self.done - before) / max(1e-9, now_s - since_s)
 
     def eta_s(self, now_s: float) -> float | None:
-        """Seconds until the end at this rate; None before anything is finished."""
+        """Seconds until the end at this rate; None while too little is finished, or the pace is changing."""
+        if now_s - self.started_s < ETA_AFTER_S or self.done - self.resumed < min(
+            PACE_ITEMS, (self.total - self.resumed) / 10
+        ):
+            return None
         rate = self.rate(now_s)
-        return (self.total - self.done) / rate if rate > 0 else None
+        middle_s, before = self._marks[len(self._marks) // 2]
+        newer = (self.done - before) / max(1e-9, now_s - middle_s)
+        steady = rate / ETA_FACTOR <= newer <= rate * ETA_FACTOR or now_s - middle_s < 1
+        return (self.total - self.done) / rate if rate > 0 and steady else None
 
     def facts(self, now_s: float, *, over: bool = False) -> list[str]:
         """Rate, cost, failures and, unless the stage is over, time to go, each where it says something."""
