@@ -7,6 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
+from truegrade.cli import main
 
 OWNED = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\b"
 SHOWN = r"\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\x08"
@@ -88,3 +91,24 @@ def test_tables_and_progress():
     screen = on_a_terminal("-c", TABLE)
     assert obeyed(screen) == []
     assert screen.count(r"\x1b]0;owned") >= 5 and "\x1b[1m" in screen
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("doctor", 0), ("models", 0), ("data list", 0), ("check 1 none", 2)]
+)
+def test_a_reader_that_has_seen_enough_is_no_failure_of_what_only_tells(command, code):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "truegrade", *command.split()], stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+    assert done.returncode == code and b"Traceback" not in done.stderr and b"Exception" not in done.stderr
+
+
+def test_the_doctor_says_in_four_lines_whether_one_can_begin():
+    said = CliRunner().invoke(main, ["doctor"]).stdout.splitlines()
+    assert [line.partition(" ")[0] for line in said[:4]] == ["truegrade", "sandbox:", "models:", "data:"]
+    assert len(said) - sum(line.startswith("warning: ") for line in said) == 5
+    everything = CliRunner().invoke(main, ["doctor", "--all"]).stdout
+    assert "packages of programs" in everything and "extra png" in everything

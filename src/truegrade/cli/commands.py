@@ -66,6 +66,10 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
 
 
+_ONLY_TELL = ("list", "benchmarks", "suites", "profiles", "models", "agents", "data", "doctor", "schema")
+"""Commands whose exit code answers nothing: a reader that has seen enough is no failure."""
+
+
 class SectionedGroup(AppGroup):
     """A group whose help lists its commands under headings, each with the first clause of its help."""
 
@@ -120,10 +124,12 @@ class Commands(SectionedGroup):
             tell(with_flags(error))
             ctx.exit(EXIT_USER_ERROR)
         except OSError as error:
-            if error.errno in (
-                None,
-                errno.EPIPE,
-            ):  # click sees to a reader that left
+            if error.errno == errno.EPIPE and ctx.invoked_subcommand in _ONLY_TELL:
+                with suppress(BrokenPipeError):
+                    sys.stdout.flush()
+                _drop_output()
+                ctx.exit(0)
+            if error.errno in (None, errno.EPIPE):  # click sees to a reader that left
                 raise
             if error.filename is None:
                 _drop_output()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -73,6 +73,28 @@ def examine() -> list[Diagnosis]:
         *_data(),
         _responses(),
         *(_extra(name, module) for name, module in EXTRAS.items()),
+    ]
+
+
+def in_short(findings: Sequence[Diagnosis]) -> list[str]:
+    """Four lines that say whether one can begin, and a line for each warning."""
+    by_name = {finding.name: finding for finding in findings}
+    sets, extras = (
+        [finding for finding in findings if finding.name.startswith(f"{kind} ")] for kind in ("data", "extra")
+    )
+    here, installed = (sum(finding.state == "ok" for finding in group) for group in (sets, extras))
+    keys = [finding.name.removeprefix("key ") for finding in findings if finding.name.startswith("key ")]
+    told = f"keys of {', '.join(keys)}" if keys else "no key of a service is set"
+    return [
+        f"truegrade {__version__}, Python {platform.python_version()}, {os.cpu_count()} cores",
+        f"sandbox: {by_name['sandbox'].detail}",
+        f"models: the included one; {told}",
+        f"data: {here} of {len(sets)} sets are on this machine; {installed} of {len(extras)} extras are installed",
+        *(
+            f"warning: {finding.name}: {finding.detail}"
+            for finding in findings
+            if finding.state == "warning" and finding.name != "sandbox"
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli.options import adapter_option, base_url_option, json_option, model_args_option, print_json
+from truegrade.cli.options import adapter_option, base_url_option, echo, json_option, model_args_option, print_json
 
 
 @click.command()
@@ -16,10 +16,11 @@ from truegrade.cli.options import adapter_option, base_url_option, json_option, 
 @adapter_option
 @click.option("--base-model", help="Base model of an adapter, where a service offers both by name.")
 @model_args_option
+@click.option("--all", "everything", is_flag=True, help="Name every data set, extra and package of programs.")
 @click.option("--text", is_flag=True, help="Use text completion, as for base models, instead of chat.")
 @json_option
 def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_model: str | None,
-           model_args: dict[str, Any], text: bool, as_json: bool) -> None:  # fmt: skip
+           model_args: dict[str, Any], text: bool, everything: bool, as_json: bool) -> None:  # fmt: skip
     """Check this machine: protection level and its reasons, cores, keys, extras, data, response cache.
 
     With --model, ask that model a dozen short questions of 32 tokens and say which of n, seed, stop, temperature,
@@ -33,11 +34,15 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
         return
     if base_url or adapter or base_model or model_args or text:
         raise click.UsageError("these options are for a probe: name what to probe with --model")
-    from truegrade.cli.diagnosis import examine
+    from truegrade.cli.diagnosis import examine, in_short
 
     findings = examine()
     if as_json:
         print_json(findings)
+    elif not everything:
+        for line in in_short(findings):
+            echo(line)
+        echo("`truegrade doctor --all` names data sets, extras, and the packages that programs may import")
     else:
         from truegrade.report.listings import print_findings
 

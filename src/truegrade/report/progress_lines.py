@@ -27,8 +27,8 @@ a pause of the machine, says nothing about the rest."""
 
 ETA_AFTER_S = 10.0
 ETA_FACTOR = 1.5
-"""How long the rest takes is said no earlier than this, and where the newer half of the time that the pace is taken
-from was neither faster nor slower than the whole by more than this factor."""
+"""How long the rest takes is said no earlier than this, and where the newer half of the time that the pace is
+taken from was neither faster nor slower than the whole by more than this factor."""
 
 Clock = Callable[[], float]
 

@@ -7,6 +7,8 @@ therefore written out, as ``\\x1b``; a pipe or a file gets the text as it is.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -43,6 +45,11 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment as RichSegment
 
     class TerminalConsole(RichConsole):
+        def on_broken_pipe(self) -> None:
+            """A reader that left is an error of the system like any other: the command decides what it means."""
+            self.quiet = True
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             """Whatever is shown comes through here, in pieces of text of one style."""
             for piece in super().render(renderable, options):
