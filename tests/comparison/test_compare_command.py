@@ -43,7 +43,7 @@ def said(*arguments, code=0):
 
 def test_two_runs_in_words():
     words = said("compare", "runs/before", "runs/after", "--power", 2)
-    assert "toy/better − toy/parrot: +12.5 points, 95 % CI [" in words
+    assert "toy/better − toy/parrot under house@1: +12.5 points, 95 % CI [" in words
     assert "better 10 worse 5 same 25" in words
     assert f"toy/better higher 10: {task(0)}, {task(1)}, {task(8)}" in words
     assert f"toy/parrot higher 5: {task(7)}" in words

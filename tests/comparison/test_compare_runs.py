@@ -92,6 +92,14 @@ def test_profiles_of_one_run(tmp_path):
         compare_runs([run, run], profiles=["house", "lenient"])
 
 
+def test_the_one_profile_that_all_runs_have_is_taken(tmp_path):
+    both = build(tmp_path / "both", single("01010"), lenient=single("01110"))
+    one = build(tmp_path / "one", single("01011"))
+    assert [side.profile for side in compare_runs([both, one]).sides] == ["house@1", "house@1"]
+    with pytest.raises(UserError, match="all runs were graded under house@1, lenient@1; name one"):
+        compare_runs([both, both])
+
+
 def test_several_samples_are_rates_without_mcnemar(tmp_path):
     a = build(tmp_path / "a", [[True, False, False]] * 6 + [[False] * 3] * 6)
     b = build(tmp_path / "b", [[True, True, False]] * 6 + [[False] * 3] * 6)

@@ -83,8 +83,10 @@ def test_it_loads_nothing_and_closes_everything(runs):
 def test_it_shows_difference_interval_wins_and_losses(runs, tmp_path):
     (pair,) = compare_runs(runs[:2]).pairs
     page = Page(rendered(runs[:2]))
-    said = f"toy/after{HOSTILE} − toy/before{HOSTILE}: +12.5 points, 95 % CI "
-    assert said + f"{fmt.bounds(pair.paired.low, pair.paired.high)}. The interval includes 0" in page.text
+    said = f"toy/after{HOSTILE} − toy/before{HOSTILE} under house@1: +12.5 points, 95 % CI "
+    bounds = fmt.bounds(pair.paired.low, pair.paired.high)
+    both = f"{fmt.percent(pair.paired.rate_b)} against {fmt.percent(pair.paired.rate_a)}"
+    assert f"{said}{bounds}; {both}. The interval includes 0" in page.text
     assert (
         f"{len(pair.paired.wins)} better, {len(pair.paired.losses)} worse, {len(pair.paired.ties)} equal"
         in page.text

@@ -188,8 +188,22 @@ def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, st
         raise UserError(
             f"`profiles` {', '.join(profiles)}: several runs need one profile; name one, or give one run"
         )
-    name = profiles[0] if profiles else None
+    name = profiles[0] if profiles else _common_profile(runs)
     return [graded(run, name, window) for run in runs]
+
+
+def _common_profile(runs: Sequence[Run]) -> str | None:
+    """The one profile that all runs were graded under; None where each was graded under one alone.
+
+    Raises:
+        UserError: several are common, and none is named.
+    """
+    if all(len(run.profiles) <= 1 for run in runs):
+        return None
+    common = [name for name in runs[0].profiles if all(name in run.profiles for run in runs)]
+    if len(common) > 1:
+        raise UserError(f"all runs were graded under {', '.join(common)}; name one of them with `profiles`")
+    return common[0] if common else None
 
 
 def _labels(sides: Sequence[GradedRun], *, single: bool) -> list[str]:

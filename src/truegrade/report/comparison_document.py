@@ -315,20 +315,25 @@ def _result(comparison: Comparison) -> Section:
 def _conclusions(comparison: Comparison) -> list[Part]:
     """What the intervals say; in words only where there are few."""
     few = comparison.pairs if len(comparison.pairs) <= 3 else ()
-    return [said(pair.paired, pair.first, pair.second, same_replies=comparison.same_replies) for pair in few]
+    profiles = {side.profile for side in comparison.sides}
+    under = f" under {profiles.pop()}" if len(profiles) == 1 else ""
+    same = comparison.same_replies
+    return [said(pair.paired, pair.first, pair.second, under, same_replies=same) for pair in few]
 
 
-def said(c: PairedComparison, first: str, second: str, *, same_replies: bool = False) -> Prose:
-    """Difference, interval, and what the interval says.
+def said(c: PairedComparison, first: str, second: str, under: str = "", *, same_replies: bool = False) -> Prose:
+    """Difference, interval, both rates, and what the interval says.
 
     Args:
         c: paired by problem.
         first: name of the run compared with.
         second: name of the run in question.
+        under: the profile of both, behind their names.
         same_replies: both are profiles over one run's replies, of which none is better.
     """
     interval = f"{100 * c.confidence:g} % CI {fmt.bounds(c.low, c.high)}"
-    lead = f"{second} − {first}: {fmt.points(c.difference)} points, {interval}. "
+    rates = f"{fmt.percent(c.rate_b)} against {fmt.percent(c.rate_a)}"
+    lead = f"{second} − {first}{under}: {fmt.points(c.difference)} points, {interval}; {rates}. "
     return Prose(lead=lead, text=conclusion(c, first, second, same_replies=same_replies))
 
 
