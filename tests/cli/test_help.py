@@ -16,3 +16,9 @@ def test_every_command_stands_under_one_heading():
     said = CliRunner().invoke(main, ["--help"]).stdout
     assert all(f"{heading}:" in said for heading, _ in SECTIONS) and "More:" not in said
     assert said.count("...") == 1, "a help text is cut"  # ARGS..., the usage
+
+
+def test_the_first_line_names_the_included_model_where_none_is_asked_for(tmp_path):
+    said = CliRunner().invoke(main, ["run", "micro-repair", "--limit", "1", "--out", str(tmp_path / "run")])
+    first = "note: no --model is named, so the included one is evaluated: embedded/truegrade-micro"
+    assert said.stderr.splitlines()[0] == first
