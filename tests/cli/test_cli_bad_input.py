@@ -107,9 +107,14 @@ def test_a_wrong_name_or_number_is_one_line_and_exit_code_2(cli, tmp_path, argum
 
 
 def test_a_file_without_a_benchmark_says_how_to_name_one(cli, tmp_path):
-    code, _, err = cli("grade", write(tmp_path / "s.jsonl", GOOD))
+    code, _, err = cli("grade", write(tmp_path / "s.jsonl", GOOD.replace("HumanEval/", "Mine/")))
     assert code == 2
     assert "--benchmark" in err
+
+
+def test_ids_of_a_benchmark_name_it(cli, tmp_path):
+    code, out, _ = cli("grade", write(tmp_path / "s.jsonl", GOOD), "--out", str(tmp_path / "run"))
+    assert code == 0 and out.startswith("humaneval: "), out
 
 
 @pytest.mark.parametrize(

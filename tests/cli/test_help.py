@@ -18,7 +18,7 @@ def test_every_command_stands_under_one_heading():
     assert said.count("...") == 1, "a help text is cut"  # ARGS..., the usage
 
 
-def test_the_first_line_names_the_included_model_where_none_is_asked_for(tmp_path):
+def test_the_first_line_names_the_model_in_the_box_where_none_is_asked_for(tmp_path):
     said = CliRunner().invoke(main, ["run", "micro-repair", "--limit", "1", "--out", str(tmp_path / "run")])
-    first = "note: no --model is named, so the included one is evaluated: embedded/truegrade-micro"
+    first = "note: evaluating the model in the box, embedded/truegrade-micro; name another by --model"
     assert said.stderr.splitlines()[0] == first

@@ -39,7 +39,6 @@ from truegrade.cli.options import (
 from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.serving import serve, serve_model
 from truegrade.errors import TruegradeError
-from truegrade.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,7 +199,7 @@ def main(context: click.Context, log_level: str) -> None:
 def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
-    Without --model the included model is evaluated: small, offline, for a first look.
+    Without --model the small model in the box is evaluated, offline: for a first look.
 
     BENCHMARK may also be a suite (`truegrade suites`, or a TOML file): its benchmarks, with its settings, of which
     an option given here takes the place. With a suite, several benchmarks or models every pair is a run of its
@@ -212,10 +211,7 @@ def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
 
     given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
     models = given.pop("model", ())
-    of_suites = any(is_suite(each) for each in benchmark)
-    if not models and not of_suites:
-        notice(f"no --model is named, so the included one is evaluated: {DEFAULT_MODEL}")
-    if of_suites:
+    if any(is_suite(each) for each in benchmark):
         from truegrade.api.suites import run_suite
 
         for name, option in (("ids", "--id"), ("reuse", "--reuse")):

@@ -195,14 +195,25 @@ def _wordings(loaded: Benchmark) -> dict[str, str]:
     return written | {name: task.question for name, task in tasks.items() if isinstance(task, ContestTask)}
 
 
+_IDS = (
+    (re.compile(rb'"HumanEval/\d+"'), "humaneval"),
+    (re.compile(rb'"BigCodeBench/\d+"'), "bigcodebench"),
+    (re.compile(rb'"ClassEval_\d+"'), "classeval"),
+)
+"""Ids of problems, and the benchmark that is meant where a file has such ids and says nothing else."""
+
+
 def benchmark_of(source: SourceFile, importer: Importer) -> str:
-    """What a file says that it answers, which can only be what is built in or installed.
+    """What a file says that it answers, or its first problem's id shows.
 
     Raises:
-        UnknownName: the file names what is neither.
+        UnknownName: the file names what is neither built in nor installed.
         UserError: it does not say.
     """
     if importer.answers is None:
+        found = [name for pattern, name in _IDS if pattern.search(source.head)]
+        if len(found) == 1:
+            return found[0]
         raise UserError(f"{source.path} does not record its benchmark; give `benchmark`, such as humaneval")
     name = importer.answers(source)
     known_benchmark(name)

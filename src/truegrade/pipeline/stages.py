@@ -51,7 +51,7 @@ from truegrade.profiles import Profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.records.config import GenerationConfig
-from truegrade.settings import RunSettings, Settings
+from truegrade.settings import DEFAULT_MODEL, RunSettings, Settings
 from truegrade.statistics.windows import EVERYTHING, Window
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.manifest import now, read_manifest
@@ -254,6 +254,8 @@ def prepare(
     require_writable(folder)
     refuse_ks(settings.ks, max(settings.n, _samples_there(folder)))
     reused = None if settings.reuse is None else read_reused(Path(settings.reuse), loaded)
+    if settings.model == DEFAULT_MODEL:
+        notice(f"evaluating the model in the box, {DEFAULT_MODEL}; name another by `model`")
     return Plan(
         loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
         reused=reused, batches=batches, role_models=role_models,
