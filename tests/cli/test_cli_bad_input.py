@@ -107,7 +107,7 @@ def test_a_wrong_name_or_number_is_one_line_and_exit_code_2(cli, tmp_path, argum
 
 
 def test_a_file_without_a_benchmark_says_how_to_name_one(cli, tmp_path):
-    code, _, err = cli("grade", write(tmp_path / "s.jsonl", GOOD.replace("HumanEval/", "Mine/")))
+    code, _, err = cli("grade", write(tmp_path / "s.jsonl", GOOD | {"task_id": "mine/0"}))
     assert code == 2
     assert "--benchmark" in err
 
