@@ -357,12 +357,34 @@ def test_what_no_sample_can_survive_ends_the_run(make_request, monkeypatch, stat
     with scripted.scripted_server([refusal]) as server:
         with pytest.raises(ModelError) as caught:
             run(server.url, make_request())
-        assert len(server.requests) == 1
+        assert [seen.path for seen in server.requests[1:]] == (["/v1/models"] if status == 404 else [])
     message = str(caught.value)
     assert message.startswith(f"openai-compatible at {server.url}: HTTP {status}: no, not with [key]; ")
     assert advice in message
     assert "\n" not in message
     assert server.requests[0].headers["authorization"] == "Bearer sk-secret"
+
+
+@pytest.mark.parametrize(
+    ("served", "advice"),
+    [
+        (["b", "model-1"], "the server offers model-1, b"),
+        ([f"x{number}" for number in range(12)], "and 2 more"),
+        ([], "check the model name 'model1' and `base_url`"),
+        (["model1"], "check the model name 'model1' and `base_url`"),
+    ],
+)
+def test_a_wrong_name_is_told_with_those_that_the_server_offers(make_request, served, advice):
+    def answer(body):
+        if body is None:
+            return scripted.Answer(
+                {"object": "list", "data": [{"id": name, "object": "model"} for name in served]}
+            )
+        return scripted.error(404, "The model `model1` does not exist.")
+
+    with scripted.scripted_server(answer) as server, pytest.raises(ModelError) as caught:
+        run(server.url, make_request(), name="openai-compatible/model1")
+    assert str(caught.value).endswith(advice)
 
 
 def test_a_flagged_prompt_is_one_failed_sample(make_request):

@@ -11,7 +11,9 @@ import json
 import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, Set
+from difflib import get_close_matches
 from functools import partial
+from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import msgspec
@@ -178,6 +180,12 @@ def _kind(failure: RequestFailure, codes: Set[str | None]) -> FailureKind:
 T = TypeVar("T")
 
 
+LIST_S = 10.0
+"""How long a server may take to list its models, in seconds, where the name of one was wrong."""
+MOST_NAMED = 10
+"""So many of them are named, those most like the wrong one first."""
+
+
 class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
     """A connection to one service: see `truegrade.models.service_model.SdkClient`."""
 
@@ -200,7 +208,24 @@ class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
                 response = await at.with_raw_response.create(**fields, extra_body=self._extra_body or None)
             return read_body(response.content)
 
-        return await self.call(create)
+        outcome = await self.call(create)
+        if isinstance(outcome, RequestFailure) and outcome.status == HTTPStatus.NOT_FOUND:
+            return await self._naming_the_offered(outcome)
+        return outcome
+
+    async def _naming_the_offered(self, failure: RequestFailure) -> RequestFailure:
+        """A failure that may be of a model's name, with the names that the server lists where it lists any."""
+        try:
+            async with asyncio.timeout(LIST_S):
+                page = await self.connected().models.list()
+                offered = sorted(model.id for model in page.data)
+        except Exception:  # whatever a server does on a path that it need not have
+            return failure
+        if not offered or self._model in offered:
+            return failure
+        close = get_close_matches(self._model, offered, n=MOST_NAMED, cutoff=0)
+        more = f" and {len(offered) - len(close)} more" if len(offered) > len(close) else ""
+        return msgspec.structs.replace(failure, advice=f"the server offers {', '.join(close)}{more}")
 
     def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What is asked in the terms of the route's endpoint."""
