@@ -1,6 +1,5 @@
 """The commands `run` and `generate` with the Messages API: killed and resumed, and what ends one in a line."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -101,7 +100,7 @@ def test_no_server_no_key_no_client_no_price(monkeypatch):
     ):
         result = CliRunner().invoke(main, command("http://127.0.0.1:1", "--limit", "1", *arguments))
         assert (result.exit_code, line in result.output) == (2, True), result.output
-    assert json.loads(Path("out/manifest.json").read_text())["generation"]["model"] == "anthropic/m"
+    assert not Path("out").exists(), "nothing was answered, so there is nothing to go on with"
     monkeypatch.setitem(sys.modules, "anthropic", None)
     result = CliRunner().invoke(main, command("http://127.0.0.1:1"))
     assert (result.exit_code, "pip install 'truegrade[anthropic]'" in result.output) == (2, True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
+from shutil import rmtree
 from typing import NamedTuple, TypeGuard
 
 import msgspec
@@ -15,6 +16,7 @@ from truegrade.agents.steps import Role
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import ModelError, UserError, first_few
+from truegrade.files import run_log
 from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
@@ -113,8 +115,9 @@ def ask(
         SandboxError: programs would have to run at level 1, and that is not allowed; the replies are kept.
     """
     plan = prepare(benchmark, settings, profiles, grading=grader is not None, shown=shown)
+    is_new = not plan.folder.exists()
     run = _begun(settings, plan)
-    with run.locked():
+    with run.locked(), _removed_without_a_reply(run, only_if=is_new and plan.batches is None):
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         if plan.reused is not None:
             take_over(run, plan.reused, list(plan.prompt_set.problems), settings.notice)
@@ -126,6 +129,19 @@ def ask(
             raise ModelError(run.shortfall)
         settings.notice(run.shortfall)
     return AskedRun(run, problems, graded=_meanwhile(grader, plan))
+
+
+@contextmanager
+def _removed_without_a_reply(run: Run, *, only_if: bool) -> Iterator[None]:
+    """Remove the folder of a run that ended before anything was answered: it holds nothing to go on with."""
+    try:
+        yield
+    except BaseException:
+        journals = (path for path in run.path.glob("*.jsonl") if path.name != "prompts.jsonl")
+        if only_if and not any(path.stat().st_size for path in journals):
+            run_log.end()
+            rmtree(run.path, ignore_errors=True)
+        raise
 
 
 def submit(
