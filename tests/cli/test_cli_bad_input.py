@@ -77,7 +77,7 @@ def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):
         (("grade", "nowhere.jsonl", "--benchmark", "humaneval"), ("nowhere.jsonl", "no such file")),
         (("report", "nowhere"), ("nowhere",)),
         (("compare", "nowhere", "nowhere"), ("nowhere",)),
-        (("profiles", "show", "strikt"), ("strict",)),
+        (("list", "profiles", "strikt"), ("strict",)),
         (("data", "show", "humanevil"), ("humaneval",)),
         (("schema", "verdicts"), ("verdict",)),
         (("run", "humaneval", "--modle", "x"), ("--modle", "--model")),
@@ -154,10 +154,10 @@ def test_a_refused_k_leaves_nothing_and_loses_nothing(cli, tmp_path):
 def test_json_is_json_and_nothing_else(cli):
     for arguments in (
         ("run", "humaneval", "--model", "baseline/empty", "--limit", "1"),
-        ("benchmarks",),
-        ("profiles",),
-        ("profiles", "show", "human-eval"),
-        ("models",),
+        ("list", "benchmarks"),
+        ("list", "profiles"),
+        ("list", "profiles", "human-eval"),
+        ("list", "models"),
         ("data", "list"),
         ("data", "show", "humaneval"),
         ("doctor",),

@@ -74,8 +74,8 @@ def run(benchmark: str | BenchmarkSpec, given: dict[str, Any]) -> Run:
     `truegrade.settings.RunSettings`.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or a
-            BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
+        benchmark: a name of ``truegrade list benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or
+            a BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
 
     Raises:
         UserError: a name, file or number is at fault; the message says which and what to do. Nothing was asked.

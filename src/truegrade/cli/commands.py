@@ -19,7 +19,7 @@ from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.files import completion, export, pack, report
 from truegrade.cli.groups import AppGroup
-from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
+from truegrade.cli.listings import list_
 from truegrade.cli.options import (
     LEVELS,
     Number,
@@ -59,9 +59,8 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Read results",
         ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
     ),
-    ("Problems and models", ("benchmarks", "suites", "profiles", "models", "data", "agents", "evolve")),
+    ("Problems and models", ("data", "list", "evolve")),
     ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
-    ("Lists for extensions", ("importers", "exporters", "providers", "searchers")),
 )
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
 
@@ -193,10 +192,10 @@ def main(context: click.Context, log_level: str) -> None:
 def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
-    BENCHMARK may also be a suite (`truegrade suites`, or a TOML file): its benchmarks, with its settings, of which
-    an option given here takes the place. With a suite, several benchmarks or models every pair is a run of its
-    own, and a table and one page show them side by side. All pairs are checked before the first request; one that
-    fails later does not stop the others.
+    BENCHMARK may also be a suite (`truegrade list suites`, or a TOML file): its benchmarks, with its settings, of
+    which an option given here takes the place. With a suite, several benchmarks or models every pair is a run of
+    its own, and a table and one page show them side by side. All pairs are checked before the first request; one
+    that fails later does not stop the others.
     """
     from truegrade import api
     from truegrade.pipeline.suites import is_suite
@@ -323,8 +322,7 @@ main.add_command(completion)
 # ----------------------------------------------------------------------------------------------- lists
 
 
-for _listing in (benchmarks, suites, profiles, models, agents, *LISTINGS):
-    main.add_command(_listing)
+main.add_command(list_)
 main.add_command(data)
 
 
