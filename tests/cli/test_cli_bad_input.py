@@ -114,7 +114,7 @@ def test_a_file_without_a_benchmark_says_how_to_name_one(cli, tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [("replicate", "FILE", "--claim", "67.7"), ("compare", "FILE", "FILE"), ("compare", "--table", "FILE", "FILE"),
+    [("compare", "FILE", "FILE"), ("compare", "--table", "FILE", "FILE"),
      ("report", "FILE")],
 )  # fmt: skip
 def test_a_file_given_for_a_run_says_how_to_make_one(cli, tmp_path, command):

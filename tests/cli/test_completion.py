@@ -81,7 +81,7 @@ def test_a_package_s_names_are_offered_without_loading_it(monkeypatch, tmp_path)
 
 
 def test_commands_and_options():
-    assert {"run", "report", "replicate"} <= names("r")
+    assert {"run", "report"} <= names("r")
     assert names("run", "x", "--max-c") == {"--max-connections", "--max-cost"}
     assert names("completion", "") == {"bash", "zsh", "fish"}
 

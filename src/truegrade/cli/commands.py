@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
+from truegrade.cli.check import check
 from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
@@ -36,7 +37,6 @@ from truegrade.cli.options import (
     unsafe_option,
     with_flags,
 )
-from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.serving import serve, serve_model
 from truegrade.errors import TruegradeError
 
@@ -57,7 +57,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Grade, run, check", ("grade", "run", "check", "assay", "generate")),
     (
         "Read results",
-        ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
+        ("report", "compare", "view", "leaderboard", "export", "pack", "power"),
     ),
     ("Problems and models", ("data", "list", "evolve")),
     ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
@@ -310,8 +310,6 @@ main.add_command(compare)
 main.add_command(power)
 main.add_command(leaderboard)
 main.add_command(report)
-main.add_command(replicate)
-main.add_command(audit)
 main.add_command(check)
 main.add_command(serve)
 main.add_command(serve_model)
