@@ -54,8 +54,8 @@ def main() -> None:
         (folder / "nosy.py").write_text(NOSY.replace("PATHS", repr(files)))
         said = truegrade("exec", "nosy.py", folder=folder).split()
         assert said == ["closed"] * len(files), set(said)
-        for command in (["benchmarks"], ["profiles", "show", "strict"], ["models"], ["data", "list"], ["doctor"]):
-            assert truegrade(*command, folder=folder)
+        for command in ("list benchmarks", "list profiles strict", "list models", "data list", "doctor"):
+            assert truegrade(*command.split(), folder=folder)
     finally:
         shutil.rmtree(folder)
     print("wheel: run, report and lists work with the core dependencies alone")

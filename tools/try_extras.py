@@ -46,7 +46,7 @@ NOWHERE = "run execution-prediction --data problems.jsonl --max-attempts 1 --out
 FRAME = 'python -c \'import truegrade; print(truegrade.load("run").to_{}()["passed"].sum())\''
 TASK = "truegrade_micro_repair"
 USES: dict[str, tuple[str, str]] = {
-    "": ("truegrade models", "embedded/truegrade-micro"),
+    "": ("truegrade list models", "embedded/truegrade-micro"),
     "humaneval": ("truegrade run humaneval --model baseline/reference --limit 3 --out he", "pass@1"),
     "pandas": (FRAME.format("pandas"), r"\A1\n"),
     "polars": (FRAME.format("polars"), r"\A1\n"),
@@ -62,7 +62,7 @@ USES: dict[str, tuple[str, str]] = {
     "mlflow": ("truegrade report run --log-to mlflow", "report.html"),
     "wandb": ("truegrade report run --log-to wandb", "report.html"),
     "tensorboard": ("truegrade report run --log-to tensorboard:board", "report.html"),
-    "evolve": ("truegrade searchers", "tpe"),
+    "evolve": ("truegrade list searchers", "tpe"),
     "ray": ("truegrade grade run --executor ray --as code-reasoning --workers 1", "code-reasoning"),
     "inspect": (
         ("inspect eval truegrade/micro-repair --limit 2 --display plain"

@@ -125,7 +125,7 @@ class Registry(Generic[T]):
         offers = _offers(self.kind)
         if name in offers:
             return self._offered(name, offers[name])
-        hint = f"`truegrade {self.kind}s` lists them"
+        hint = f"`truegrade list {self.kind}s` lists them"
         raise UnknownName(self.kind, name, {*self.built_in, *offers}, hint)
 
     def reopen(

@@ -135,7 +135,7 @@ class RunSettings(Settings, frozen=True, kw_only=True):
         "--agent", "Agent that calls the model in several steps: agentcoder, self-repair.", MODEL, metavar="NAME",
     )] = None  # fmt: skip
     agent_args: Annotated[Json, Option(
-        "-A", "Agent argument, e.g. -A variant=repaired (truegrade agents).", MODEL,
+        "-A", "Agent argument, e.g. -A variant=repaired (truegrade list agents).", MODEL,
     )] = {}  # fmt: skip
     base_url: Annotated[str | None, Option("--base-url", "Address of an OpenAI-compatible service.", MODEL)] = None
     model_args: Annotated[Json, Option("-M", "Model argument, passed on to the service.", MODEL)] = {}

@@ -270,11 +270,11 @@ def test_without_a_key_the_default_model_runs_too_on_both_commands():
 
 
 def test_agents_are_listed_with_their_arguments():
-    every = json.loads(CliRunner().invoke(main, ["agents", "--json"]).stdout)
+    every = json.loads(CliRunner().invoke(main, ["list", "agents", "--json"]).stdout)
     listed = next(agent for agent in every if agent["name"] == "agentcoder")
     assert listed["name"] == "agentcoder"
     assert set(listed["args"]) == set(listed["defaults"]["published"]) == set(listed["defaults"]["repaired"])
-    text = " ".join(CliRunner().invoke(main, ["agents"], env={"COLUMNS": "200"}).stdout.split())
+    text = " ".join(CliRunner().invoke(main, ["list", "agents"], env={"COLUMNS": "200"}).stdout.split())
     assert all(name in text for name in listed["args"])
     assert all(rule["text"] in text for rule in listed["rules"])
 

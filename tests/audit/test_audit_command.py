@@ -1,4 +1,4 @@
-"""`audit` on the command line: exit codes, tables, JSON."""
+"""`check FILE` on the command line: exit codes, tables, JSON."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from audit_files import lines
 from click.testing import CliRunner
 
-from truegrade.cli.replication import audit as command
+from truegrade.cli.check import check as command
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from support import contest_files
 from truegrade.analysis.audit.contests import leaves_thread
 from truegrade.analysis.audit.findings import CODES
-from truegrade.cli.replication import audit as command
+from truegrade.cli.check import check as command
 
 RIGHT = "a, b = map(int, input().split())\nprint(a + b)"
 WRONG = "print(4)"

@@ -19,7 +19,7 @@ def audited(tmp_path):
     def run(*document):
         path = tmp_path / "x_eval.json"
         path.write_text(json.dumps(document))
-        return CliRunner().invoke(main, ["audit", str(path), "--benchmark", "livecodebench", "--json"])
+        return CliRunner().invoke(main, ["check", str(path), "--benchmark", "livecodebench", "--json"])
 
     return run
 

@@ -48,7 +48,7 @@ def test_a_name_imports_only_its_own_module() -> None:
 
 def test_unknown_name_offers_the_closest() -> None:
     with pytest.raises(
-        UnknownName, match=r"no benchmark 'humanevl'; did you mean humaneval.*truegrade benchmarks"
+        UnknownName, match=r"no benchmark 'humanevl'; did you mean humaneval.*truegrade list benchmarks"
     ):
         load_benchmark("humanevl")
 

@@ -77,7 +77,7 @@ def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):
         (("grade", "nowhere.jsonl", "--benchmark", "humaneval"), ("nowhere.jsonl", "no such file")),
         (("report", "nowhere"), ("nowhere",)),
         (("compare", "nowhere", "nowhere"), ("nowhere",)),
-        (("profiles", "show", "strikt"), ("strict",)),
+        (("list", "profiles", "strikt"), ("strict",)),
         (("data", "show", "humanevil"), ("humaneval",)),
         (("schema", "verdicts"), ("verdict",)),
         (("run", "humaneval", "--modle", "x"), ("--modle", "--model")),
@@ -119,7 +119,7 @@ def test_ids_of_a_benchmark_name_it(cli, tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [("replicate", "FILE", "--claim", "67.7"), ("compare", "FILE", "FILE"), ("compare", "--table", "FILE", "FILE"),
+    [("compare", "FILE", "FILE"), ("compare", "--table", "FILE", "FILE"),
      ("report", "FILE")],
 )  # fmt: skip
 def test_a_file_given_for_a_run_says_how_to_make_one(cli, tmp_path, command):
@@ -159,10 +159,10 @@ def test_a_refused_k_leaves_nothing_and_loses_nothing(cli, tmp_path):
 def test_json_is_json_and_nothing_else(cli):
     for arguments in (
         ("run", "humaneval", "--model", "baseline/empty", "--limit", "1"),
-        ("benchmarks",),
-        ("profiles",),
-        ("profiles", "show", "human-eval"),
-        ("models",),
+        ("list", "benchmarks"),
+        ("list", "profiles"),
+        ("list", "profiles", "human-eval"),
+        ("list", "models"),
         ("data", "list"),
         ("data", "show", "humaneval"),
         ("doctor",),

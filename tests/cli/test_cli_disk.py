@@ -89,7 +89,7 @@ def test_a_disk_that_may_only_be_read_is_named_by_every_command(cli, disk):
 @pytest.mark.parametrize("buffered", [False, True])
 def test_standard_output_may_be_full_too(buffered):
     environment = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
-    for arguments in (["profiles", "show", "strict"], ["benchmarks", "--json"]):
+    for arguments in (["list", "profiles", "strict"], ["list", "benchmarks", "--json"]):
         with open("/dev/full", "w") as full:
             command = [sys.executable, "-m", "truegrade", *arguments]
             done = subprocess.run(

@@ -43,8 +43,8 @@ def test_benchmarks(words):
         ["run", "humaneval", "--as", "strict", "--as"],
         ["grade", "runs/a", "--as"],
         ["compare", "runs/a", "--as"],
-        ["profiles", "show"],
-        ["profiles", "diff", "strict"],
+        ["list", "profiles"],
+        ["list", "profiles", "strict", "--diff"],
     ],
 )
 def test_profiles(words):
@@ -52,8 +52,10 @@ def test_profiles(words):
     assert names(*words, "lm-") == {name for name in PROFILES if name.startswith("lm-")}
 
 
-def test_suites():
-    assert names("suites", "show", "") == set(SUITES)
+def test_kinds_and_their_names():
+    assert {"suites", "searchers"} <= names("list", "")
+    assert names("list", "suites", "") == set(SUITES)
+    assert "gpt-4o-mini" in names("list", "models", "gpt-4o-m")
 
 
 def test_models_by_whole_names():
@@ -79,7 +81,7 @@ def test_a_package_s_names_are_offered_without_loading_it(monkeypatch, tmp_path)
 
 
 def test_commands_and_options():
-    assert {"run", "report", "replicate"} <= names("r")
+    assert {"run", "report"} <= names("r")
     assert names("run", "x", "--max-c") == {"--max-connections", "--max-cost"}
     assert names("completion", "") == {"bash", "zsh", "fish"}
 

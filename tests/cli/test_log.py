@@ -176,7 +176,7 @@ def test_secrets_of_the_environment_are_blotted_out(monkeypatch):
 
 def test_no_command_leaves_handlers_behind(cli):
     before = run_log.ROOT.handlers[:], run_log.ROOT.level, run_log.ROOT.propagate
-    assert cli("--log-level", "debug", "profiles")[0] == 0
+    assert cli("--log-level", "debug", "list", "profiles")[0] == 0
     assert (run_log.ROOT.handlers, run_log.ROOT.level, run_log.ROOT.propagate) == before
 
 

@@ -64,8 +64,8 @@ def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(packed, cli):
     for arguments in (
         ["compare", "runs/bad", packed, "--as", "strict", "--baseline", packed],
         ["compare", "runs/bad", packed, "--as", "strict", "--table"],
-        ["replicate", packed, "--claim", "100", "--as", "strict"],
-        ["audit", packed],
+        ["check", "100", packed, "--as", "strict"],
+        ["check", packed],
         ["report", packed],
         ["report", packed, "--format", "csv"],
         ["export", packed, "--format", "human-eval"],
@@ -87,11 +87,11 @@ def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(packed, cli):
 def test_messages_name_the_pack_and_not_where_it_lies_unpacked(packed, cli):
     for arguments, words in (
         (["compare", "runs/bad", packed], "name one with --as"),
-        (["replicate", packed, "--claim", "100", "--as", "bigcode"], f"truegrade grade {packed} --as PROFILE"),
+        (["check", "100", packed, "--as", "bigcode"], f"truegrade grade {packed} --as PROFILE"),
     ):
         code, _, err = cli(*map(str, arguments))
         assert code == 2 and words in err and "/packs/" not in err, err
-    code, out, _ = cli("replicate", str(packed), "--claim", "100", "--as", "strict", "--json")
+    code, out, _ = cli("check", "100", str(packed), "--as", "strict", "--json")
     assert json.loads(out)["run"] == str(packed)
 
 
@@ -186,7 +186,7 @@ def test_what_stays_of_this_machine_is_told(packed, cli):
 
 
 def test_a_pack_is_no_file_of_completions_and_no_folder_to_write_to(packed, cli):
-    done = cli("check", "100", str(packed))
-    assert done[0] == 2 and "truegrade replicate good.truegrade --claim 100" in done[2]
+    with pytest.raises(UserError, match=r"to compare it with the claim use: truegrade check 100 good\.truegrade"):
+        api.check("100", packed)
     with pytest.raises(UserError, match="is a folder"):
         pack_run(Run.open(Path("runs/good")), Path("runs"))

@@ -113,11 +113,11 @@ def test_what_holds_nothing_is_refused_in_one_line(cli, tmp_path):
 def test_a_run_is_audited_as_its_completions_are(cli, tmp_path, published):
     run = truegrade.grade(published / "results" / "one.jsonl", benchmark="humaneval", out=tmp_path / "run")
     before = (run.path / "manifest.json").read_bytes()
-    code, out, err = cli("audit", "run", "--json")
-    same = cli("audit", "run/completions.jsonl", "--benchmark", "humaneval", "--json")
+    code, out, err = cli("check", "run", "--json")
+    same = cli("check", "run/completions.jsonl", "--benchmark", "humaneval", "--json")
     assert code == same[0] == 1 and out == same[1], err
     assert json.loads(out)["tasks"] == 2
-    assert cli("audit", "run", "--as", "human-eval", "--json")[0] == 1
+    assert cli("check", "run", "--as", "human-eval", "--json")[0] == 1
     assert (run.path / "manifest.json").read_bytes() == before
 
 
@@ -125,20 +125,20 @@ def test_a_run_is_audited_as_its_completions_are(cli, tmp_path, published):
 def test_a_folder_or_zip_of_one_file_is_checked_and_audited(cli, tmp_path, published, packed):
     (published / "results" / "two.jsonl").unlink()
     source = zipped(published, tmp_path / "published.zip") if packed else published
-    code, out, err = cli("audit", str(source), "--benchmark", "humaneval", "--json")
+    code, out, err = cli("check", str(source), "--benchmark", "humaneval", "--json")
     found = json.loads(out)
     assert (code, found["tasks"], found["file"]) == (1, 2, str(source)), err
     code, out, err = cli("check", "50.0", str(source), "--benchmark", "humaneval", "--n", "2", "--json")
     found = json.loads(out)
     assert (found["answer"], found["audit"]["file"]) == ("confirmed", str(source)), err
     code, _, err = cli("check", "50.0", found["replication"]["run"], "--benchmark", "humaneval")
-    assert code == 2 and "is no file of completions" in err
+    assert code == 2 and "--benchmark is about grading" in err
 
 
 def test_a_fault_in_a_zip_names_the_zip_file_and_line(cli, tmp_path, published):
     (published / "results" / "one.jsonl").write_text(rows([0, 23]) + '{"task_id": "HumanEval/0"}\n')
     archive = zipped(published, tmp_path / "p.zip")
-    for command in (["grade"], ["audit"]):
+    for command in (["grade"], ["check"]):
         (published / "results" / "two.jsonl").unlink(missing_ok=True)
         code, _, err = cli(*command, str(zipped(published, archive)), "--benchmark", "humaneval")
         assert code == (0 if command == ["grade"] else 2)

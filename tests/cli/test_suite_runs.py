@@ -200,7 +200,7 @@ def test_all_missing_data_are_told_before_anything_is_asked(cli, no_data):
     code, out, err = cli("run", "partly.toml", "-m", "baseline/reference")
     assert (code, out) == (2, "") and not Path("runs").exists()
     assert "mbpp: truegrade data pull mbpp; dsl-list: dsl-list was not built" in err and "--skip-missing" in err
-    code, out, err = cli("suites", "show", "partly.toml")
+    code, out, err = cli("list", "suites", "partly.toml")
     assert code == 0 and "truegrade data pull mbpp" in out
 
 
@@ -325,13 +325,13 @@ def test_many_benchmarks_stand_down_the_page():
 
 
 def test_the_command_lists_suites(cli):
-    code, out, _ = cli("suites", "--json")
+    code, out, _ = cli("list", "suites", "--json")
     assert code == 0 and [each["name"] for each in json.loads(out)] == ["quick", "classic", "today"]
-    code, out, _ = cli("suites")
+    code, out, _ = cli("list", "suites")
     assert code == 0 and "micro-repair" in out
-    code, out, _ = cli("suites", "show", "quick")
+    code, out, _ = cli("list", "suites", "quick")
     assert code == 0 and "size=100" in out and "limit 20; optional" in out
-    code, _, err = cli("suites", "show", "qick")
+    code, _, err = cli("list", "suites", "qick")
     assert code == 2 and "did you mean quick" in err
 
 

@@ -409,8 +409,8 @@ def test_runs_side_by_side_are_as_they_were(tmp_path, request):
         ["compare", *models],
         ["compare", *models, "--all-pairs", "--power", 5],
         ["compare", *models, "--table"],
-        ["replicate", "50", "stored"],
-        ["audit", "stored"],
+        ["check", "50", "stored"],
+        ["check", "stored"],
         ["check", "42.5", "stored/completions.jsonl", "--benchmark", "own.jsonl"],
     ):
         code, said = command(*words)

@@ -36,7 +36,7 @@ NOT_RUN = {
     r"^data build llm-list": "a model that writes programs: tests/datasets",
     r"--batch": "a service with batches: tests/pipeline",
     r"--adapter": "an adapter: tests/cli, and the tutorial that trains one",
-    r"^audit submission_": "published files: tests/audit",
+    r"^check submission_": "published files: tests/audit",
     r"--model gguf/": "weights that are never installed unasked: tests/models",
     r"--model \S+ --model": "models of several prices: tests/cli",
     r"-A from=": "self-repair: tests/agents",

@@ -25,7 +25,7 @@ ALLOWED = {
     "records/config.py": "the options themselves",
     "store/manifest.py": "the command line of git",
     "store/exporters/harness_files.py": "an option of bigcode's harness",
-    "report/listings.py": "what `truegrade benchmarks` and `truegrade agents` print",
+    "report/listings.py": "what `truegrade list benchmarks` and `truegrade list agents` print",
     "report/figures.py": "a style",
     "report/comparison_replies.py": "a style",
     "apps/evolve/reporting/problems_html.py": "a style",
@@ -110,7 +110,7 @@ def test_every_argument_that_a_message_names_is_one():
         ("grade", "raise `n` or lower `ks`", "raise -n or lower -k"),
         ("data", "ask for fewer (`size`)", "ask for fewer (--size)"),
         (None, "choose another `out`", "choose another --out"),
-        ("run", "no `nonsense`, see `truegrade models`", "no `nonsense`, see `truegrade models`"),
+        ("run", "no `nonsense`, see `truegrade list models`", "no `nonsense`, see `truegrade list models`"),
     ],
 )
 def test_the_command_line_shows_its_own_options(command, message, shown):

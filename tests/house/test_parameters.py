@@ -46,7 +46,7 @@ FUNCTIONS = {
 
 OTHERWISE = {
     ("grade", "sources"): "completions",
-    ("check", "file"): "path",
+    ("check", "what"): "path",
     ("report", "runs"): "run_",
     ("export", "run"): "run_",
     ("compare", "table"): "runs",
@@ -60,8 +60,8 @@ OTHERWISE = {
 }
 """Options that make a part of an argument, or one of several of a kind."""
 
-UNLESS_GIVEN = {"run": {"model": ((DEFAULT_MODEL,), DEFAULT_MODEL)}}
-"""Options that differ from the parameter in this alone: there may be several."""
+UNLESS_GIVEN = {"run": {"model": ((DEFAULT_MODEL,), DEFAULT_MODEL)}, "check": {"profile": (None, "strict")}}
+"""Options that differ from the parameter in this alone: there may be several, or it depends on what is checked."""
 
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],

@@ -85,7 +85,7 @@ def test_local_models_without_what_they_need(monkeypatch, tmp_path):
         ("opnai/gpt-4o", "no model provider 'opnai'; did you mean openai"),
         (
             "completely-unknown-thing",
-            "(any other is written provider/name; `truegrade models` lists the providers)",
+            "(any other is written provider/name; `truegrade list models` lists the providers)",
         ),
     ],
 )

@@ -108,7 +108,7 @@ def test_modified_data_is_no_result_on_the_benchmark_wherever_it_is_read(mine: P
     assert "modified-data" in (run.path / "report" / "warnings.tex").read_text()
     estimates = (run.path / "report" / "estimates.tex").read_text()
     assert "humaneval (modified data)" in estimates and "modified-data" in estimates
-    again = CliRunner().invoke(main, ["replicate", str(run.path), "--claim", "100"], terminal_width=200)
+    again = CliRunner().invoke(main, ["check", "100", str(run.path)], terminal_width=200)
     assert said in squeezed(again.output)
 
 

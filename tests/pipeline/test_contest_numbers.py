@@ -55,5 +55,5 @@ def test_the_exported_files_hold_detail_in_that_scale_and_pass_an_audit(graded):
         assert list(metrics["detail"]["pass@1"].values()) == [scale * part for part in parts]
         assert metrics["pass@1"] == pytest.approx(scale * sum(parts) / 3)
         assert results["2"] == [[-4], [-4]]
-        done = CliRunner().invoke(main, ["audit", path, "--benchmark", "livecodebench"])
+        done = CliRunner().invoke(main, ["check", path, "--benchmark", "livecodebench"])
         assert done.exit_code == 0 and "clean" in done.output

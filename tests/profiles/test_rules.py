@@ -1,4 +1,4 @@
-"""What `truegrade profiles show` prints: every rule has a source that can be followed, and is executed."""
+"""What `truegrade list profiles` prints: every rule has a source that can be followed, and is executed."""
 
 import re
 from dataclasses import replace

@@ -68,9 +68,10 @@ def test_an_installed_package_offers_one_of_each_kind(installed, monkeypatch):
     offered = ("doubling", "fenced", "parrot", "politely", "csv-answers", "verdict-table", "sweep")
     kinds = ("benchmarks", "profiles", "providers", "agents", "importers", "exporters", "searchers")
     for kind, name in zip(kinds, offered, strict=True):
-        lines = {line["name"]: line["origin"] for line in json.loads(done(installed(kind, "--json")))}
+        lines = {line["name"]: line["origin"] for line in json.loads(done(installed("list", kind, "--json")))}
         assert lines[name] == {"how": "package", "name": name, "place": "truegrade-example 1.0"}
-        assert "truegrade-example" in done(installed(kind))
+        assert "truegrade-example" in done(installed("list", kind))
+        assert "truegrade-example" in done(installed("list", kind, name))
 
 
 def test_a_run_with_a_package_is_resumed_graded_exported_and_compared(installed, extend_page, tmp_path):

@@ -128,7 +128,9 @@ def test_a_file_that_holds_several_says_which_to_name(here, kind):
 def test_unknown_names_offer_the_closest(kind):
     registry, _ = EXAMPLES[kind]
     name = next(iter(registry.built_in))
-    with pytest.raises(UnknownName, match=rf"no {kind} '{name}x'; did you mean .*`truegrade {kind}s` lists them"):
+    with pytest.raises(
+        UnknownName, match=rf"no {kind} '{name}x'; did you mean .*`truegrade list {kind}s` lists them"
+    ):
         registry.find(f"{name}x")
 
 

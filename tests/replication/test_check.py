@@ -47,7 +47,7 @@ def test_a_right_claim_about_a_clean_file_is_confirmed_and_graded_once(home):
     assert "the claim equals the flags of the file: 7 of 7 by passed\n" in done.stdout
     assert "7 in total, 7 already done" in done.stderr
     assert "<h2" in (home / "r" / "report.html").read_text()
-    assert "no audit" not in invoke("replicate", "r", "--claim", "100.0").stdout
+    assert "no audit" not in invoke("check", "100.0", "r").stdout
 
 
 def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
@@ -59,7 +59,7 @@ def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
     said = "the claim equals the flags of the file: 6 of 7 by passed; 1 of these have no program"
     assert said in " ".join(done.stdout.split())
     assert "flag-without-program" in done.stdout
-    held = invoke("replicate", "r", "--claim", "85.7", "--n", TASKS)
+    held = invoke("check", "85.7", "r", "--n", TASKS)
     assert held.exit_code == 1
     assert "the audit stored with the run reports errors" in held.stdout
     assert "contain no program" in held.stdout
@@ -166,9 +166,34 @@ def test_a_claim_about_a_window_of_contests_is_held_against_it(home):
 
 def test_a_run_of_a_file_that_nobody_audited_says_so(tmp_path):
     run = make_run(tmp_path / "r", {"strict": [[task < 5] for task in range(10)]})
-    done = invoke("replicate", run.path, "--claim", "50.0")
+    done = invoke("check", "50.0", run.path)
     assert done.exit_code == 0
     assert "the imported file was not audited" in " ".join(done.stdout.split())
     assert "truegrade check 50.0 FILE" in " ".join(done.stdout.split())
-    found = json.loads(invoke("replicate", run.path, "--claim", "50.0", "--json").stdout)
+    found = json.loads(invoke("check", "50.0", run.path, "--json").stdout)
     assert (found["audited"], found["condemned"]) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("67.7",), "67.7 is a number: name what it is about, truegrade check 67.7 FILE"),
+        (("67.7", "68.1", "f.jsonl"), "one claim and one run or file are needed"),
+        (("f.jsonl", "--n", 7), "--n is about a claim, and none is given: truegrade check 67.7 f.jsonl"),
+        (("f.jsonl", "--out", "r"), "--out is about a claim"),
+        (("50.0", "r", "--shots", "Mbpp/2"), "--shots is about grading, and a claim about the run r grades none"),
+        (("50.0", "r", "--format", "samples-jsonl"), "--format is about grading"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(home, arguments, words):
+    published(home / "f.jsonl")
+    make_run(home / "r", {"strict": [[task < 5] for task in range(10)]})
+    done = invoke("check", *arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_the_environment_s_word_on_protection_is_no_option_of_a_claim_about_a_run(home, monkeypatch):
+    monkeypatch.setenv("TRUEGRADE_ALLOW_UNSAFE", "1")
+    run = make_run(home / "r", {"strict": [[task < 5] for task in range(10)]})
+    assert invoke("check", "50.0", run.path).exit_code == 0

@@ -12,7 +12,7 @@ from truegrade.analysis.published_number import OF_N, PublishedNumber, estimate_
 from truegrade.analysis.replication import CheckAnswer, ReplicationOutcome, answer_of
 from truegrade.analysis.replication import replicate as hold
 from truegrade.analysis.standings import tallies_of
-from truegrade.cli.replication import replicate as command
+from truegrade.cli.check import check as command
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.records import Reason
@@ -271,18 +271,18 @@ def test_wrong_names_are_user_errors(run):
 
 def test_the_command_prints_and_its_exit_code_tells(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    held = CliRunner().invoke(command, [str(run.path), "--claim", "67.7", "--n", "164"])
+    held = CliRunner().invoke(command, ["67.7", str(run.path), "--n", "164"])
     assert held.exit_code == 0, held.output
     assert held.stdout.startswith("reproduced: pass@1 = 67.7 % for toy-1 on toy, under strict@1")
     for word in ("mild@1", "harsh@1", "111/164"):
         assert word in held.stdout
-    missed = CliRunner().invoke(command, [str(run.path), "--claim", "89.6"])
+    missed = CliRunner().invoke(command, ["89.6", str(run.path)])
     assert missed.exit_code == 1
     assert "→ profile: under mild@1" in missed.stdout
 
 
 def test_the_json_is_whole(run):
-    result = CliRunner().invoke(command, [str(run.path), "--claim", "67.9", "--n", "164", "--json"])
+    result = CliRunner().invoke(command, ["67.9", str(run.path), "--n", "164", "--json"])
     assert result.exit_code == 1
     found = json.loads(result.stdout)
     assert found["result"]["outcome"] == "not comparable"

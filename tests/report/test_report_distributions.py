@@ -77,5 +77,5 @@ def test_a_stored_audit_is_shown(tmp_path: Path) -> None:
     (run.path / "audit.json").write_bytes(msgspec.json.encode(audit))
     assert "one <b>shot" in StrictPage(write_report(run).read_text()).text
     (run.path / "audit.json").write_text('{"file": 1}')
-    with pytest.raises(BadRecord, match=r"audit\.json.*truegrade audit FILE --json"):
+    with pytest.raises(BadRecord, match=r"audit\.json.*truegrade check FILE --json"):
         gather(run)

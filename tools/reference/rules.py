@@ -10,7 +10,7 @@ from truegrade.profiles.base import coverage
 ABOUT = """\
 A profile is one harness' rules at one version; `--as NAME` grades under it, and words the prompt if it is named
 first. Defects are reproduced on purpose: a profile that mended them would not be the harness. `strict` is ours.
-`truegrade profiles show NAME` prints one profile, with `--json` for machines."""
+`truegrade list profiles NAME` prints one profile, with `--json` for machines."""
 
 
 def page() -> str:

@@ -123,7 +123,7 @@ def read_settings(args: Mapping[str, Any]) -> AgentCoderSettings:
     """
     for name in args:
         if name not in ARGUMENTS:
-            raise UnknownName("agentcoder argument", name, ARGUMENTS, "`truegrade agents` explains them")
+            raise UnknownName("agentcoder argument", name, ARGUMENTS, "`truegrade list agents` explains them")
     variant = str(args.get("variant", "published"))
     if variant not in DEFAULTS:
         raise UnknownName("agentcoder variant", variant, DEFAULTS)

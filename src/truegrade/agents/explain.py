@@ -69,7 +69,7 @@ class Explain:
     def __init__(self, args: Mapping[str, Any]) -> None:
         for name in args:
             if name not in ARGUMENTS:
-                raise UnknownName("explain argument", name, ARGUMENTS, "`truegrade agents` explains them")
+                raise UnknownName("explain argument", name, ARGUMENTS, "`truegrade list agents` explains them")
         style = args.get("style", "chat")
         if style not in ("chat", "text"):
             raise UnknownName("explain style", str(style), ("chat", "text"))

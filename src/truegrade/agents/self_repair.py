@@ -92,7 +92,7 @@ def read_settings(args: Mapping[str, Any]) -> SelfRepairSettings:
     """
     for name in args:
         if name not in ARGUMENTS:
-            raise UnknownName("self-repair argument", name, ARGUMENTS, "`truegrade agents` explains them")
+            raise UnknownName("self-repair argument", name, ARGUMENTS, "`truegrade list agents` explains them")
     if args.get("from") is None:
         raise UserError(
             "`agent` self-repair needs graded programs: `truegrade grade RUN --as livecodebench`, `truegrade"

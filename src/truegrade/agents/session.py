@@ -360,7 +360,7 @@ class AgentRule(msgspec.Struct, frozen=True):
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent as ``truegrade agents`` lists it."""
+    """An agent as ``truegrade list agents`` lists it."""
 
     name: str
     version: str

@@ -17,7 +17,7 @@ from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import compare_paired, estimate
 from truegrade.statistics.claims import METHOD, holm
 from truegrade.store import Run
-from truegrade.store.packing import is_pack
+from truegrade.store.packing import is_run
 
 MAX_DEPTH = 3
 """Folders between the one given and a run."""
@@ -115,7 +115,7 @@ def _places(path: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
         yield path
         return
     for below in sorted(path.iterdir()):
-        if is_pack(below) or (below / "manifest.json").is_file():
+        if is_run(below):
             yield below
         elif depth and below.is_dir() and not below.name.startswith("."):
             yield from _places(below, depth - 1)

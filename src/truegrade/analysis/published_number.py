@@ -21,7 +21,7 @@ from truegrade.store import Run
 
 # ----------------------------------------------------------------------------------------------------------------
 # The one rule for a claim about a file: whether the file's own number prints as the claim, and how far it is off.
-# `truegrade check`, `truegrade replicate` and the flags of an audit are all held against a claim by it.
+# The claims of `truegrade check` and the flags of an audit are all held against a claim by it.
 
 
 class Agreement(StrEnum):

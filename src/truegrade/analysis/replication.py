@@ -1,6 +1,6 @@
 """Comparison of a published number with a stored run: a verdict per profile, and possible explanations.
 
-`truegrade replicate` and `truegrade check` answer by it. It reads stored files and grades nothing. The statistics
+`truegrade check` answers by it. It reads stored files and grades nothing. The statistics
 are in `truegrade.statistics.claims`.
 """
 
@@ -40,7 +40,7 @@ from truegrade.statistics.claims import (
 from truegrade.store import Run
 
 AUDIT = "audit.json"
-"""Where a run keeps the audit of the file that it was made of: `truegrade check`, or ``audit FILE --json``."""
+"""Where a run keeps the audit of the file that it was made of: ``check CLAIM FILE``, or ``check FILE --json``."""
 
 SMALL_P = 0.05
 """The p-value under which a difference is called more than chance."""
@@ -186,7 +186,7 @@ def stored_audit(run: Run) -> Audit | None:
     path = run.path / AUDIT
     if not path.is_file():
         return None
-    return read_json(path, Audit, "write it anew with `truegrade audit FILE --json`, or remove it")
+    return read_json(path, Audit, "write it anew with `truegrade check FILE --json`, or remove it")
 
 
 # ---------------------------------------------------------------------------------------- the verdict

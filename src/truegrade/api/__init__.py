@@ -49,7 +49,7 @@ from truegrade.store import Run
 from truegrade.store.exporters import Exporter, find_exporter
 from truegrade.store.importers import find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
-from truegrade.store.packing import is_pack, unpack_for_grading
+from truegrade.store.packing import is_pack, is_run, unpack_for_grading
 from truegrade.store.trackers import open_trackers
 
 __all__ = [
@@ -74,8 +74,8 @@ def run(benchmark: str | BenchmarkSpec, given: dict[str, Any]) -> Run:
     `truegrade.settings.RunSettings`.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or a
-            BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
+        benchmark: a name of ``truegrade list benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or
+            a BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
 
     Raises:
         UserError: a name, file or number is at fault; the message says which and what to do. Nothing was asked.
@@ -276,17 +276,17 @@ def _grade_and_audit(evidence: Evidence, out: str | Path | None, claim: str) -> 
 
 def _named_by_its_rows(path: Path, file_format: str | None, benchmark: str | None, claim: str) -> str:
     """The benchmark that a file answers; refuses what cannot be audited as a file."""
-    if is_pack(path) or (path / "manifest.json").is_file():
+    if is_run(path):
         raise UserError(
-            f"{path}: is no file of completions; to compare a run with a claim use: truegrade replicate {path}"
-            f" --claim {claim}"
+            f"{path}: is a run, not a file of completions; to compare it with the claim use: truegrade check"
+            f" {claim} {path}"
         )
     with opened_source(path) as source:
         importer = find_format(source, file_format)
         if importer.positional:
             raise UserError(
                 f"{path}: its rows name no problems, so it cannot be audited; without an audit: truegrade grade"
-                f" {path} --benchmark NAME, then truegrade replicate RUN --claim {claim}"
+                f" {path} --benchmark NAME, then truegrade check {claim} RUN"
             )
         return benchmark or benchmark_of(source, importer)
 

@@ -47,7 +47,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the table of benchmarks: what `truegrade benchmarks` prints, and how to load it."""
+    """An entry of the table of benchmarks: what `truegrade list benchmarks` prints, and how to load it."""
 
     name: str
     summary: str
@@ -59,7 +59,7 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     licence: str
     citation: str
     current: bool = True
-    """Whether `truegrade benchmarks` lists it without ``--all``."""
+    """Whether `truegrade list benchmarks` lists it without ``--all``."""
     source: str | None = None
     """Name of the pinned data set it reads (`truegrade data list`); None if the user brings the file."""
     load: Callable[[Path | None, Mapping[str, str]], Benchmark]

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
+from truegrade.cli.check import check
 from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.files import completion, export, pack, report
 from truegrade.cli.groups import AppGroup
-from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
+from truegrade.cli.listings import list_
 from truegrade.cli.options import (
     LEVELS,
     Number,
@@ -36,7 +37,6 @@ from truegrade.cli.options import (
     unsafe_option,
     with_flags,
 )
-from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.serving import serve, serve_model
 from truegrade.errors import TruegradeError
 
@@ -57,11 +57,10 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Grade, run, check", ("grade", "run", "check", "assay", "generate")),
     (
         "Read results",
-        ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
+        ("report", "compare", "view", "leaderboard", "export", "pack", "power"),
     ),
-    ("Problems and models", ("benchmarks", "suites", "profiles", "models", "data", "agents", "evolve")),
+    ("Problems and models", ("data", "list", "evolve")),
     ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
-    ("Lists for extensions", ("importers", "exporters", "providers", "searchers")),
 )
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
 
@@ -201,10 +200,10 @@ def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
 
     Without --model the small model in the box is evaluated, offline: for a first look.
 
-    BENCHMARK may also be a suite (`truegrade suites`, or a TOML file): its benchmarks, with its settings, of which
-    an option given here takes the place. With a suite, several benchmarks or models every pair is a run of its
-    own, and a table and one page show them side by side. All pairs are checked before the first request; one that
-    fails later does not stop the others.
+    BENCHMARK may also be a suite (`truegrade list suites`, or a TOML file): its benchmarks, with its settings, of
+    which an option given here takes the place. With a suite, several benchmarks or models every pair is a run of
+    its own, and a table and one page show them side by side. All pairs are checked before the first request; one
+    that fails later does not stop the others.
     """
     from truegrade import api
     from truegrade.pipeline.suites import is_suite
@@ -318,8 +317,6 @@ main.add_command(compare)
 main.add_command(power)
 main.add_command(leaderboard)
 main.add_command(report)
-main.add_command(replicate)
-main.add_command(audit)
 main.add_command(check)
 main.add_command(serve)
 main.add_command(serve_model)
@@ -330,8 +327,7 @@ main.add_command(completion)
 # ----------------------------------------------------------------------------------------------- lists
 
 
-for _listing in (benchmarks, suites, profiles, models, agents, *LISTINGS):
-    main.add_command(_listing)
+main.add_command(list_)
 main.add_command(data)
 
 

@@ -140,7 +140,7 @@ def _keys() -> list[Diagnosis]:
             findings.append(Diagnosis(name=f"key {name}", state="ok", detail=f"{present[0]} is set"))
     if not findings:
         findings.append(
-            Diagnosis(name="keys", state="missing", detail="none set; `truegrade models` names the variables")
+            Diagnosis(name="keys", state="missing", detail="none set; `truegrade list models` names the variables")
         )
     return findings
 

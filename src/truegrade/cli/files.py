@@ -72,7 +72,7 @@ def export(
 )
 @json_option
 def pack(run: Path, out: Path | None, as_json: bool) -> None:
-    """Write a run as one file, which grade, report, compare, view, export, replicate and audit read like a run."""
+    """Write a run as one file, which grade, report, compare, view, export and check read like a run."""
     from truegrade.store import Run
     from truegrade.store.packing import pack_run
 

@@ -1,178 +1,284 @@
-"""The commands that list what has a name, each with where it comes from: `benchmarks`, `importers`, …"""
+"""`truegrade list KIND [NAME]`: what has a name, each with where it comes from; with a name, all about one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from truegrade.app import own_apps
-from truegrade.cli.options import echo, json_option, print_json, with_flags
+from truegrade.app import usable_apps
+from truegrade.cli.options import complete_name, echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
-    from truegrade.registry import Found, Registry
+    from truegrade.models import ModelInfo
+    from truegrade.profiles import Profile
 
 
-def usable(registry: Registry[Any]) -> list[Found[Any]]:
-    """What a registry lists and can be used; what cannot is told on standard error."""
-    from truegrade.registry import Found
-
-    found = []
-    for name, value, origin, fault in registry.listed():
-        if fault:
-            echo(f"note: {registry.kind} {name!r} of {origin}: {fault}", err=True)
-        else:
-            found.append(Found(name, value, origin))
-    return found
-
-
-def _command(kind: str, home: str, text: str, summary: Callable[[Any], str]) -> click.Command:
-    """``truegrade KINDs``, of the registry of that module."""
-
-    @click.command(f"{kind}s", help=text)
-    @json_option
-    def listing(as_json: bool) -> None:
-        from truegrade.report.listings import print_listing
-
-        rows = [(each.name, summary(each.value), each.origin) for each in usable(resolve_name(home))]
-        if as_json:
-            print_json([{"name": name, "summary": said, "origin": origin} for name, said, origin in rows])
-        else:
-            print_listing(kind, [(name, said, str(origin)) for name, said, origin in rows])
-
-    return listing
+def _summary(thing: Any) -> str:
+    return str(thing.summary)
 
 
 def _first_line(thing: Any) -> str:
     return (thing.__doc__ or "").strip().partition("\n")[0]
 
 
-LISTINGS = (
-    _command(
-        "provider",
-        "truegrade.models.providers:REGISTRY",
-        "List the providers of models (`--model PROVIDER/NAME`); `truegrade models` lists all that --model takes.",
-        lambda provider: str(provider.notes),
-    ),
-    _command(
-        "importer",
-        "truegrade.store.importers:REGISTRY",
-        "List the formats of files that `grade` reads (`--format NAME`, docs/formats.md).",
-        lambda importer: str(importer.summary),
-    ),
-    _command(
-        "exporter",
-        "truegrade.store.exporters:REGISTRY",
-        "List the formats of files that `export` writes (`--format NAME`, docs/formats.md).",
-        lambda exporter: str(exporter.summary),
-    ),
-    *(
-        _command(kind, home, f"List the {kind}s of the app `{app.name}`.", _first_line)
-        for app in own_apps()
-        for kind, home in app.kinds.items()
-    ),
-)
+class Listing:
+    """A kind of thing: as it is here, one of which a line says what there is to say.
+
+    Args:
+        home: ``module:attribute`` of its registry.
+        text: what the kind is.
+        summary: a thing in a line.
+    """
+
+    def __init__(self, home: str, text: str, summary: Callable[[Any], str] = _summary) -> None:
+        self.home, self.text, self.summary = home, text, summary
+
+    def every(self) -> list[Any]:
+        """What can be used; what cannot is told on standard error."""
+        from truegrade.registry import Found
+
+        registry, found = resolve_name(self.home), []
+        for name, value, origin, fault in registry.listed():
+            if fault:
+                echo(f"note: {registry.kind} {name!r} of {origin}: {fault}", err=True)
+            else:
+                found.append(Found(name, value, origin))
+        return found
+
+    def find(self, name: str) -> Any:
+        """One of them.
+
+        Raises:
+            UserError: there is none of that name, or it cannot be used.
+        """
+        return resolve_name(self.home).find(name)
+
+    def names(self) -> Sequence[str]:
+        """Their names; nothing is imported for it but the registry."""
+        named: list[str] = resolve_name(self.home).names()
+        return named
+
+    def as_json(self, each: Any) -> Any:
+        """What ``--json`` prints of one."""
+        return {"name": each.name, "summary": self.summary(each.value), "origin": each.origin}
+
+    def show(self, found: Sequence[Any], *, everything: bool) -> None:
+        """Print them as a table."""
+        from truegrade.report.listings import print_listing
+
+        kind = resolve_name(self.home).kind
+        print_listing(kind, [(each.name, self.summary(each.value), str(each.origin)) for each in found])
+
+    def show_one(self, one: Any) -> None:
+        """Print one whole."""
+        self.show([one], everything=True)
+
+    def one_as_json(self, one: Any) -> Any:
+        """What ``--json`` prints of one that is asked for by name."""
+        return self.as_json(one)
 
 
-_all_option = click.option(
-    "--all", "everything", is_flag=True, help="Also what only single studies or older results use, with details."
-)
-
-
-@click.command()
-@_all_option
-@json_option
-def benchmarks(everything: bool, as_json: bool) -> None:
-    """List the benchmarks; --json lists all of them."""
-    from truegrade.benchmarks import REGISTRY
-
-    listed = usable(REGISTRY)
-    if as_json:
+class _Benchmarks(Listing):
+    def as_json(self, each: Any) -> Any:
         fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
-        print_json([{**{field: getattr(e.value, field) for field in fields}, "origin": e.origin} for e in listed])
-    else:
+        return {**{field: getattr(each.value, field) for field in fields}, "origin": each.origin}
+
+    def show(self, found: Sequence[Any], *, everything: bool) -> None:
         from truegrade.report.listings import print_benchmarks
 
-        specs, origins = [each.value for each in listed], [str(each.origin) for each in listed]
+        specs, origins = [each.value for each in found], [str(each.origin) for each in found]
         print_benchmarks(specs, origins, everything=everything)
 
 
-@click.command()
-@json_option
-def agents(as_json: bool) -> None:
-    """List the agents (`run --agent NAME`), their arguments with defaults, and their rules."""
-    from msgspec import to_builtins
+class _Profiles(Listing):
+    def every(self) -> list[Profile]:
+        from truegrade.profiles import made
 
-    from truegrade.agents import REGISTRY
+        return [made(each) for each in super().every()]
 
-    listed = usable(REGISTRY)
-    if as_json:
-        print_json([{**to_builtins(each.value.info), "origin": each.origin} for each in listed])
-    else:
-        from truegrade.report.listings import print_agents
+    def find(self, name: str) -> Profile:
+        from truegrade.profiles import find_profile
 
-        print_agents([each.value.info for each in listed], [str(each.origin) for each in listed])
+        return find_profile(name)
 
+    def as_json(self, each: Profile) -> Any:
+        return each.describe()
 
-@click.command()
-@_all_option
-@json_option
-def models(everything: bool, as_json: bool) -> None:
-    """List what --model takes: services, models on this machine, baselines; --json lists all of them."""
-    from truegrade.models import list_models
-
-    known = list_models()
-    if as_json:
-        print_json(known)
-    else:
-        from truegrade.report.listings import print_models
-
-        print_models(known, everything=everything)
-
-
-@click.group(invoke_without_command=True)
-@click.pass_context
-@_all_option
-@json_option
-def profiles(ctx: click.Context, everything: bool, as_json: bool) -> None:
-    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` the differences of two."""
-    if ctx.invoked_subcommand is not None:
-        return
-    from truegrade.profiles import REGISTRY, made
-
-    opened = [made(each) for each in usable(REGISTRY)]
-    if as_json:
-        print_json([profile.describe() for profile in opened])
-    else:
+    def show(self, found: Sequence[Profile], *, everything: bool) -> None:
         from truegrade.report.listings import print_profiles
 
-        print_profiles(opened, everything=everything)
+        print_profiles(found, everything=everything)
 
-
-@profiles.command("show")
-@click.argument("name")
-@json_option
-def profiles_show(name: str, as_json: bool) -> None:
-    """Print a profile's rules with their sources, its limits and known defects."""
-    from truegrade.profiles import find_profile
-
-    profile = find_profile(name)
-    if as_json:
-        print_json(profile.describe())
-    else:
+    def show_one(self, one: Profile) -> None:
         from truegrade.report.listings import print_profile
 
-        print_profile(profile)
+        print_profile(one)
 
 
-@profiles.command("diff")
-@click.argument("first")
-@click.argument("second")
+class _Models(Listing):
+    def every(self) -> list[ModelInfo]:
+        from truegrade.models import list_models
+
+        return list_models()
+
+    def find(self, name: str) -> ModelInfo:
+        from truegrade.errors import UnknownName
+
+        known = {each.name: each for each in self.every()}
+        if name not in known:
+            raise UnknownName("model", name, known, "`truegrade list models` lists them")
+        return known[name]
+
+    def names(self) -> Sequence[str]:
+        return [each.name for each in self.every()]
+
+    def as_json(self, each: ModelInfo) -> Any:
+        return each
+
+    def show(self, found: Sequence[ModelInfo], *, everything: bool) -> None:
+        from truegrade.report.listings import print_models
+
+        print_models(found, everything=everything)
+
+
+class _Suites(Listing):
+    def as_json(self, each: Any) -> Any:
+        from msgspec import to_builtins
+
+        return {**to_builtins(each.value), "origin": each.origin}
+
+    def one_as_json(self, one: Any) -> Any:
+        from truegrade.api.suites import missing_of
+
+        return {**self.as_json(one), "missing": missing_of(one)}
+
+    def show(self, found: Sequence[Any], *, everything: bool) -> None:
+        from truegrade.report.listings import print_suites
+
+        print_suites([(each.value, str(each.origin)) for each in found])
+
+    def show_one(self, one: Any) -> None:
+        from truegrade.api.suites import missing_of
+        from truegrade.report.listings import print_suite
+
+        missing = {name: with_flags(why) for name, why in missing_of(one).items()}
+        print_suite(one.value, str(one.origin), missing)
+
+
+class _Agents(Listing):
+    def as_json(self, each: Any) -> Any:
+        from msgspec import to_builtins
+
+        return {**to_builtins(each.value.info), "origin": each.origin}
+
+    def show(self, found: Sequence[Any], *, everything: bool) -> None:
+        from truegrade.report.listings import print_agents
+
+        print_agents([each.value.info for each in found], [str(each.origin) for each in found])
+
+
+KINDS: Mapping[str, Listing] = {
+    "benchmarks": _Benchmarks("truegrade.benchmarks:REGISTRY", "what `run` asks a model"),
+    "suites": _Suites("truegrade.pipeline.suites:REGISTRY", "benchmarks that `run` runs together, with settings"),
+    "profiles": _Profiles("truegrade.profiles:REGISTRY", "rules of grading (`--as NAME`)"),
+    "models": _Models("", "what `--model` takes: services, models on this machine, baselines"),
+    "agents": _Agents("truegrade.agents:REGISTRY", "what asks a model in several steps (`run --agent NAME`)"),
+    "providers": Listing(
+        "truegrade.models.providers:REGISTRY",
+        "services of models (`--model PROVIDER/NAME`)",
+        lambda provider: str(provider.notes),
+    ),
+    "importers": Listing("truegrade.store.importers:REGISTRY", "formats that `grade` reads (`--format NAME`)"),
+    "exporters": Listing("truegrade.store.exporters:REGISTRY", "formats that `export` writes (`--format NAME`)"),
+    "executors": Listing(
+        "truegrade.pipeline.grade:REGISTRY", "what runs programs (`--executor NAME`)", _first_line
+    ),
+}
+"""The kinds of the core; apps add theirs (`truegrade.app.App.kinds`)."""
+
+
+def kinds() -> dict[str, Listing]:
+    """All kinds by name, those of apps among them."""
+    of_apps = {
+        f"{kind}s": Listing(home, f"{kind}s of the app `{app.name}`", _first_line)
+        for app in usable_apps()
+        for kind, home in app.kinds.items()
+    }
+    return {**KINDS, **{name: of for name, of in of_apps.items() if name not in KINDS}}
+
+
+def _complete_kind(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in sorted(kinds()) if name.startswith(begun)]
+
+
+def _complete_name(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    kind = kinds().get("profiles" if parameter.name == "diff" else ctx.params.get("kind", ""))
+    return [] if kind is None else complete_name(kind.names(), begun)
+
+
+@click.command(
+    "list",
+    help=f"""List what has a name, and where it comes from; with NAME, say all about one.
+
+    KIND: {", ".join(KINDS)}, or one that an app adds; without KIND, list the kinds.
+
+    \b
+    truegrade list benchmarks
+    truegrade list profiles evalscope                     every rule with its source
+    truegrade list profiles evalscope --diff lm-eval      where two harnesses differ
+    """,
+)
+@click.argument("kind", required=False, shell_complete=_complete_kind)
+@click.argument("name", required=False, shell_complete=_complete_name)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also what only single studies or older results use, with details; --json always lists all.",
+)
+@click.option(
+    "--diff",
+    metavar="PROFILE",
+    shell_complete=_complete_name,
+    help="Of a profile: where this one differs from it, rule by rule, with sources.",
+)
 @json_option
-def profiles_diff(first: str, second: str, as_json: bool) -> None:
-    """Compare two profiles rule by rule, with sources."""
+def list_(kind: str | None, name: str | None, everything: bool, diff: str | None, as_json: bool) -> None:
+    """List the kinds, the things of a kind, or all about one."""
+    known = kinds()
+    if diff is not None:
+        if kind != "profiles" or name is None:
+            raise click.UsageError("--diff compares profiles: truegrade list profiles NAME --diff PROFILE")
+        _show_difference(name, diff, as_json=as_json)
+    elif kind is None:
+        from truegrade.report.listings import print_kinds
+
+        rows = [(each, of.text) for each, of in known.items()]
+        if as_json:
+            print_json([{"name": each, "summary": text} for each, text in rows])
+        else:
+            print_kinds(rows)
+    elif kind not in known:
+        from truegrade.errors import UnknownName
+
+        raise UnknownName("kind", kind, known, "`truegrade list` lists them")
+    elif name is not None:
+        one = known[kind].find(name)
+        if as_json:
+            print_json(known[kind].one_as_json(one))
+        else:
+            known[kind].show_one(one)
+    elif as_json:
+        print_json([known[kind].as_json(each) for each in known[kind].every()])
+    else:
+        known[kind].show(known[kind].every(), everything=everything)
+
+
+def _show_difference(first: str, second: str, *, as_json: bool) -> None:
     from truegrade.profiles import find_profile
     from truegrade.profiles.difference import difference
 
@@ -183,43 +289,3 @@ def profiles_diff(first: str, second: str, as_json: bool) -> None:
         from truegrade.report.listings import print_profile_difference
 
         print_profile_difference(found)
-
-
-@click.group(invoke_without_command=True)
-@click.pass_context
-@json_option
-def suites(ctx: click.Context, as_json: bool) -> None:
-    """List the suites: benchmarks that `run` runs together; `suites show NAME` prints the settings of one."""
-    if ctx.invoked_subcommand is not None:
-        return
-    from truegrade.pipeline.suites import REGISTRY
-
-    listed = usable(REGISTRY)
-    if as_json:
-        from msgspec import to_builtins
-
-        print_json([{**to_builtins(each.value), "origin": each.origin} for each in listed])
-    else:
-        from truegrade.report.listings import print_suites
-
-        print_suites([(each.value, str(each.origin)) for each in listed])
-
-
-@suites.command("show")
-@click.argument("name")
-@json_option
-def suites_show(name: str, as_json: bool) -> None:
-    """Print the benchmarks of a suite, their settings, and which data are not on this machine."""
-    from msgspec import to_builtins
-
-    from truegrade.api.suites import missing_of
-    from truegrade.pipeline.suites import find_suite
-
-    found = find_suite(name)
-    missing = missing_of(found)
-    if as_json:
-        print_json({**to_builtins(found.value), "origin": found.origin, "missing": missing})
-    else:
-        from truegrade.report.listings import print_suite
-
-        print_suite(found.value, str(found.origin), {name: with_flags(why) for name, why in missing.items()})

@@ -362,8 +362,12 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "models": _models,
 }
 """Parameter of a command -> what it can be called with."""
-OF_GROUPS: dict[str, Callable[[], Iterable[str]]] = {"profiles": _profiles, "suites": _suites}
-"""Groups of which every argument is such a name."""
+
+
+def complete_name(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    """The names that begin so; files where none does, as a file can stand for each."""
+    found = [CompletionItem(name) for name in names if name.startswith(begun)]
+    return found or [CompletionItem(begun, type="file")]
 
 
 class Named(click.types.StringParamType):
@@ -377,23 +381,22 @@ class Named(click.types.StringParamType):
         self._names = names
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names that begin so; files where none does, as a file can stand for each."""
-        found = [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
-        return found or [CompletionItem(incomplete, type="file")]
+        """See `complete_name`."""
+        return complete_name(self._names(), incomplete)
 
 
 def complete_names(group: click.Group) -> None:
     """Let the parameters of a group's commands be completed by what they name."""
     for command in group.commands.values():
-        complete_names_of(command, group.name or "")
+        complete_names_of(command)
 
 
-def complete_names_of(command: click.Command, group: str = "") -> None:
+def complete_names_of(command: click.Command) -> None:
     """Let a command's parameters, and those of the commands below it, be completed by what they name."""
     if isinstance(command, click.Group):
         complete_names(command)
     for parameter in command.declared if isinstance(command, SettingsCommand) else command.params:
-        names = OF_GROUPS.get(group) or NAMES.get(parameter.name or "")
+        names = NAMES.get(parameter.name or "")
         if command.name == "run" and parameter.name == "benchmark":
             names = _benchmarks_and_suites
         if names is not None and vars(parameter).get("type") is click.STRING:

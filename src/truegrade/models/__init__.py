@@ -61,7 +61,7 @@ _NO_PROBLEMS: Mapping[str, Problem] = MappingProxyType({})
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of ``truegrade models``."""
+    """One line of ``truegrade list models``."""
 
     name: str
     """What a model can be named; capitals stand for what the user fills in."""
@@ -202,7 +202,7 @@ def provider_of(name: str) -> tuple[Found[Provider], str]:
     provider, slash, model = outside.groups(default="") if outside else name.partition("/")
     if not slash and not outside:
         known = [*PRESETS, *(f"baseline/{baseline}" for baseline in BASELINES)]
-        hint = "any other is written provider/name; `truegrade models` lists the providers"
+        hint = "any other is written provider/name; `truegrade list models` lists the providers"
         raise UnknownName("model", name, known, hint)
     found = REGISTRY.find(provider) if outside else _known_provider(provider)
     if not model:
@@ -216,7 +216,7 @@ def _known_provider(name: str) -> Found[Provider]:
         return REGISTRY.known(name)
     except UnknownName as error:
         known = [*error.known, "baseline", "embedded", "gguf", "hf"]
-        raise UnknownName("model provider", name, known, "`truegrade models` lists them") from None
+        raise UnknownName("model provider", name, known, "`truegrade list models` lists them") from None
 
 
 def provider_origin(model: str | Model) -> Origin | None:

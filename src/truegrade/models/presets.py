@@ -51,7 +51,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """None where the price depends on who serves it."""
     notes: str
     current: bool = False
-    """Whether `truegrade models` lists it without ``--all``; not a model that only older results name."""
+    """Whether `truegrade list models` lists it without ``--all``; not a model that only older results name."""
 
     @property
     def name(self) -> str:

@@ -131,7 +131,7 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
         "reasoning": CodeMeaning(
             "a metric of execution reasoning needs a remark", "see the definitions in reasoning.md"
         ),
-        "profile": CodeMeaning("the rules of a profile need a remark", "see `truegrade profiles show NAME`"),
+        "profile": CodeMeaning("the rules of a profile need a remark", "see `truegrade list profiles NAME`"),
         "one-sample": CodeMeaning(
             "one sample per problem was drawn at a temperature above 0",
             "draw several (`n`) to tell a repeated run's variation from that between problems",

@@ -124,7 +124,7 @@ class _Described(Generic[T]):
 
 
 class Profile(ABC):
-    """The rules of one harness. One file a harness; `truegrade profiles show NAME` prints all of it.
+    """The rules of one harness. One file a harness; `truegrade list profiles NAME` prints all of it.
 
     Summary, rules and known defects are given here as attributes or, as of every profile of this package, in the
     TOML file of the module's name beside it (`Description`).
@@ -170,7 +170,7 @@ class Profile(ABC):
     counts_failed: bool = False
     """Whether a sample whose request failed is a wrong one, as the harness counts it; else it is left out."""
     current: bool = True
-    """Whether `truegrade profiles` lists it without ``--all``: not the rules of one study or an older version."""
+    """Whether `truegrade list profiles` lists it without ``--all``: not rules of one study, or older ones."""
     own_file: str | None = None
     """Format of `truegrade export` that is the harness' own output file; every run under it gets one."""
     timeout_s: float | None = None
@@ -193,7 +193,7 @@ class Profile(ABC):
         return own if self.timeout_s is None else self.timeout_s
 
     def describe(self) -> dict[str, Any]:
-        """Everything `truegrade profiles show` prints, as plain data."""
+        """Everything `truegrade list profiles` prints, as plain data."""
         return {
             "name": self.name,
             "version": self.version,

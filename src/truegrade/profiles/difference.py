@@ -30,7 +30,7 @@ class StepDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProfileDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """What `truegrade profiles diff A B` prints."""
+    """What `truegrade list profiles A --diff B` prints."""
 
     first: str
     """``name@version``."""

@@ -53,6 +53,12 @@ def print_listing(kind: str, rows: Iterable[tuple[str, str, str]], *, console: C
     print_parts(listing((kind, "what it is", "from"), rows), console=console)
 
 
+def print_kinds(rows: Iterable[tuple[str, str]]) -> None:
+    """Print the kinds of what has a name."""
+    hint = Prose(text="truegrade list KIND: their names; truegrade list KIND NAME: all about one")
+    print_parts(listing(("kind", "what it is"), rows), hint)
+
+
 def listing(
     head: Sequence[str],
     rows: Iterable[Sequence[Cell]],
@@ -100,7 +106,7 @@ def print_suites(suites: Iterable[tuple[BenchmarkSuite, str]], *, console: Conso
         )
         for suite, origin in suites
     )
-    hint = Prose(text="truegrade suites show NAME: settings, and which data are on this machine")
+    hint = Prose(text="truegrade list suites NAME: settings, and which data are on this machine")
     print_parts(listing(("suite", "content", "benchmarks"), rows), hint, console=console)
 
 
@@ -153,7 +159,7 @@ def print_profiles(
             rows.append([profile.id, _with_origin(profile.summary, origin)])
     head = ("profile", "rules", *(("covers", "from") if everything else ()))
     rest = None if everything else _rest(len(profiles) - len(rows), "profiles", "what each covers")
-    hint = Prose(text="truegrade profiles show NAME: every rule with its source")
+    hint = Prose(text="truegrade list profiles NAME: every rule with its source")
     print_parts(listing(head, rows), rest, hint, console=console)
 
 

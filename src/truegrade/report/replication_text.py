@@ -1,4 +1,4 @@
-"""What `truegrade check`, `replicate` and `audit` print: verdict, reasons, profiles, causes and findings."""
+"""What `truegrade check` prints: verdict, reasons, profiles, causes and findings."""
 
 from __future__ import annotations
 

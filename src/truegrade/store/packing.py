@@ -101,6 +101,11 @@ def pack_run(run: Run, out: Path | None = None, *, notice: Notice = ignore) -> P
     return path
 
 
+def is_run(path: Path) -> bool:
+    """Whether it is a run: the folder of one, or a pack."""
+    return is_pack(path) or (path / "manifest.json").is_file()
+
+
 def is_pack(path: Path) -> bool:
     """Whether a file is a pack, whole or not: whether a zip with a pack's head begins there.
 

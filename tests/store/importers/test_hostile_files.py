@@ -193,7 +193,7 @@ OTHER = {
         ["grade", "-b", "humaneval"],
         ["grade", "-b", "humaneval", "--format", "samples-jsonl"],
         ["check", "50", "-b", "humaneval"],
-        ["audit", "-b", "humaneval"],
+        ["check", "-b", "humaneval"],
         ["run", "--model", "baseline/reference"],
         ["run", "humaneval", "--model", "baseline/reference", "--data"],
         ["run", "livecodebench", "--model", "baseline/reference", "--data"],

@@ -22,7 +22,7 @@ from truegrade.statistics import estimate
 from truegrade.store import Run
 from truegrade.store.importers import find_format
 from truegrade.store.importers.livecodebench import is_evaluation
-from truegrade.store.packing import is_pack
+from truegrade.store.packing import is_run
 
 __all__ = ["CODES", "Audit", "Evidence", "Finding", "Severity", "audit", "audit_file", "require_file"]
 
@@ -44,7 +44,7 @@ def audit(evidence: Evidence, graded: Run | None = None) -> Audit:
     rules = find_profile(evidence.profile)  # refused before anything is opened; a file of the user's is run once
     with completion_file(evidence.path, evidence.notice) as file:
         named, at_hand = evidence.path, msgspec.structs.replace(evidence, path=file, profile=rules)
-        if is_pack(file) or (file / "manifest.json").is_file():
+        if is_run(file):
             run = Run.open(file)
             graded = run if rules.id in run.profiles else None
             named, at_hand = run.completions_path, _of_run(at_hand, run)

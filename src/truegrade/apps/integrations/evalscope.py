@@ -34,7 +34,7 @@ from truegrade.records import Verdict
 METRIC = "acc"
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _PARAMETERS: dict[str, dict[str, Any]] = {
-    "profile": {"type": "str", "description": "Rules: a name of `truegrade profiles`.", "value": "strict"},
+    "profile": {"type": "str", "description": "Rules: a name of `truegrade list profiles`.", "value": "strict"},
     "prompt": {"type": "str", "description": "One of the profile's prompts; empty for its own.", "value": ""},
     "task_args": {"type": "dict", "description": "Arguments of the benchmark.", "value": {}},
 }

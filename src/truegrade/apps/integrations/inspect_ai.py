@@ -73,8 +73,8 @@ def make_task(
     """A benchmark under one profile: its words, its extraction, its grading in Truegrade's jail.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
-        profile: a name of ``truegrade profiles``.
+        benchmark: a name of ``truegrade list benchmarks`` or a path to a benchmark file.
+        profile: a name of ``truegrade list profiles``.
         prompt: one of the profile's prompt variants.
         data: local data file or folder.
         task_args: arguments of the benchmark.

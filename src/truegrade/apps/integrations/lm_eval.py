@@ -119,7 +119,7 @@ def write_task(
 
     Args:
         folder: made if it is not there; a task of the same name is replaced.
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
+        benchmark: a name of ``truegrade list benchmarks`` or a path to a benchmark file.
         profile: the rules.
         prompt: one of the profile's prompt variants.
         data: local data file or folder; the harness will read it again, so it must stay.

@@ -134,8 +134,8 @@ def open_grader(
     """The grader of that name; the same names give the same open grader.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
-        profile: a name of ``truegrade profiles``.
+        benchmark: a name of ``truegrade list benchmarks`` or a path to a benchmark file.
+        profile: a name of ``truegrade list profiles``.
         prompt: one of the profile's prompt variants.
         data: local data file or folder.
         task_args: arguments of the benchmark (``-T``); true and false may be booleans.

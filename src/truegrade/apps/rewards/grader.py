@@ -108,7 +108,7 @@ class RewardGrader:
         url: address of `truegrade serve`; None is this node's pool, which all processes of the user share.
         token: the service's, if it has one.
         workers: programs run at once where this process owns the node's pool; by default one a core.
-        profile: the rules, a name of `truegrade profiles`.
+        profile: the rules, a name of `truegrade list profiles`.
         benchmark: whose problems replies name; a service must have it loaded, the node's pool takes ``NAME=FILE``.
         scheme: ``all``, ``share``, ``share-after-all(K)`` or ``threshold(T)``; all but the first pay for programs
             that are wrong, by design.

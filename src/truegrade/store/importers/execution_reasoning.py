@@ -19,7 +19,7 @@ from truegrade.store.importers.reading import RowFaults, SourceFile, json_lines,
 # akshsgaur/code-reasoning-repro@6c43fa8 ``experiments/results``. Two writers: ``src/models/bedrock_claude*`` puts
 # its records under ``prediction.results`` or ``choice.execution_choice_results``, the notebooks under
 # ``results``. Only the replies are graded; the predictions and scores beside them were extracted by rules that
-# lose right answers, and are held against the fresh verdicts by `truegrade audit`.
+# lose right answers, and are held against the fresh verdicts by `truegrade check`.
 
 _KEYS = re.compile(
     rb'"(?:original_predictions|execution_choice_results|original_first|execution_choice_summary)"\s*:'

@@ -133,7 +133,7 @@ EVALPLUS_RAW = Importer(
 # ----- EvalPlus' ``*eval_results.json``: every graded solution with its status on the base and the plus tests.
 # An object whose ``eval`` maps task ids to lists of ``{task_id, solution, base_status, plus_status, ...}``
 # (evalplus/evalplus@26d6d00 ``evalplus/evaluate.py``). The solutions are what the sanitizer left, and are
-# imported; the statuses are read by `truegrade audit`.
+# imported; the statuses are read by `truegrade check`.
 
 EVAL = "eval"
 PLUS_SETS = ("humanevalplus", "mbppplus")
@@ -188,7 +188,7 @@ def tasks(path: Path, document: Any) -> Iterator[tuple[str, list[Any]]]:
 
 EVALPLUS_RESULTS = Importer(
     name="evalplus-results",
-    summary="EvalPlus *eval_results.json: graded solutions by task id, their statuses for truegrade audit",
+    summary="EvalPlus *eval_results.json: graded solutions by task id, their statuses for truegrade check",
     sniff=is_evalplus_results,
     read=read_evalplus_results,
 )
