@@ -1,5 +1,8 @@
 """Measures of the code's structure: ``python -m tools.structure [SRC]`` prints them beside their goals.
 
+With ``--tree`` it writes the table of packages into ``docs/architecture.md`` instead: layers as in
+``pyproject.toml``, sizes, and the first line of what each package says of itself.
+
 Counts what `docs/architecture.md` promises: how much code there is, in the core and in what is built on it, how it
 is cut into files, how modules import each other, what grading one completion of HumanEval enters, and how many
 commands, options, pages and tests there are. `docs` and `tests` lie beside SRC. The time of the tests is not among
@@ -9,9 +12,11 @@ them.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -24,6 +29,7 @@ import grimp
 REPOSITORY = Path(__file__).resolve().parents[1]
 ONE_REPLY = '{"task_id": "HumanEval/0", "completion": "    return False\\n"}\n'
 APPS = "apps"
+TREE_BEGINS, TREE_ENDS = "<!-- python -m tools.structure --tree -->\n", "<!-- end of the tree -->"
 LONG_FUNCTION, SMALL_FILE, TINY_FILE = 50, 80, 40
 TEXTS = (".toml", ".js", ".css", ".html", ".txt")
 
@@ -280,6 +286,45 @@ def table(src: Path) -> Iterator[Row]:
     yield Row("time of make test", "not measured here", "<= 6 min, 660 CPU s")
 
 
+# ------------------------------------------------------------------------------- the table of packages
+
+
+def layers() -> list[list[str]]:
+    """Packages and modules at the root of truegrade by their layer, the uppermost first."""
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    return [[name.strip().removeprefix("truegrade.") for name in re.split("[:|]", layer)]
+            for layer in contracts[0]["layers"]]  # fmt: skip
+
+
+def tree() -> str:
+    """The table of packages and modules at the root, and of the apps, in Markdown; lines of code in hundreds."""
+    root = REPOSITORY / "src" / "truegrade"
+    rows = ["| layer | package or module | files | lines | what it is for |", "| --- | --- | --- | --- | --- |"]
+    for number, names in enumerate(layers(), 1):
+        for name in names:
+            rows.append(_tree_row(str(number), root / name, name))
+            if name == APPS:
+                rows += [_tree_row("", app.parent, f"{APPS}/{app.parent.name}")
+                         for app in sorted((root / APPS).glob("*/__init__.py"))]  # fmt: skip
+    return "\n".join(rows) + "\n"
+
+
+def _tree_row(layer: str, place: Path, name: str) -> str:
+    sources = [path.read_text() for path in place.rglob("*.py")] or [place.with_suffix(".py").read_text()]
+    code = sum(map(lines_of_code, sources))
+    about = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    first = (ast.get_docstring(ast.parse(about.read_text())) or "").partition("\n")[0].replace("``", "`")
+    shown = f"{name}/" if place.is_dir() else name
+    return f"| {layer} | `{shown}` | {len(sources)} | {round(code, -2) or code:,} | {first} |"
+
+
+def write_tree(page: Path) -> None:
+    """Put the table between its two marks on a page."""
+    before, _, rest = page.read_text().partition(TREE_BEGINS)
+    _, _, after = rest.partition(TREE_ENDS)
+    page.write_text(f"{before}{TREE_BEGINS}\n{tree()}{TREE_ENDS}{after}")
+
+
 def main(src: Path) -> None:
     """Print one row a measure."""
     print(f"{'measure':<52} {'value':<44} goal")
@@ -288,4 +333,7 @@ def main(src: Path) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--tree"]:
+        write_tree(REPOSITORY / "docs" / "architecture.md")
+        sys.exit()
     main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else REPOSITORY / "src")

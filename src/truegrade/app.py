@@ -7,7 +7,7 @@ by name; it holds no app's module path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -53,7 +53,12 @@ class App(msgspec.Struct, frozen=True, kw_only=True):
     """Kind of the registry to names and things: ``{"benchmark": {"mine": "package.rows:MINE"}}``."""
     kinds: Mapping[str, str] = _NONE
     """Kinds of thing that the app itself looks up by name, to their `truegrade.registry.Registry`."""
+    pages: Mapping[str, str] = _NONE
+    """Names of pages that ``truegrade view`` serves and links, to a function of the folder of runs (`Path`) that
+    returns a `truegrade.report.document.Document`."""
     folders: tuple[FolderKind, ...] = ()
+    package: str = ""
+    """Name and version of the package that it was found in; empty for our own."""
 
 
 class BrokenApp(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,23 +81,50 @@ def installed_apps() -> tuple[App | BrokenApp, ...]:
     from importlib.metadata import entry_points  # a fiftieth of a second that our own commands need not wait for
 
     found: list[App | BrokenApp] = []
-    taken = {app.name for app in own_apps()}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
-        place = entry.value if entry.dist is None else f"{entry.value} of {entry.dist.name} {entry.dist.version}"
+        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else ""
+        place = f"{entry.value} of {package}" if package else entry.value
         try:
-            app = entry.load()
-        except Exception as error:
-            fault = f"{place} cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}"
+            app = msgspec.structs.replace(_checked_app(entry.load()), package=package)
+            _refuse_taken(app, [*own_apps(), *(other for other in found if isinstance(other, App))])
+        except UserError as error:
+            found.append(BrokenApp(name=entry.name, fault=f"{place} {error}"))
+        except (Exception, SystemExit) as error:
+            found.append(BrokenApp(name=entry.name, fault=f"{place} cannot be imported: {in_one_line(error)}"))
         else:
-            fault = "" if isinstance(app, App) else f"{place} is {type(app).__name__}, no truegrade.app.App"
-            if not fault and app.name in taken:
-                fault = f"{place}: the name {app.name!r} is taken by another app"
-        if fault:
-            found.append(BrokenApp(name=entry.name, fault=fault))
-        else:
-            taken.add(app.name)
             found.append(app)
     return tuple(found)
+
+
+def _checked_app(value: object) -> App:
+    """An app whose fields are of their types, which making one does not see to.
+
+    Raises:
+        UserError: it is none.
+    """
+    if not isinstance(value, App):
+        raise UserError(f"is {type(value).__name__}, no truegrade.app.App")
+    try:
+        return msgspec.convert({name: getattr(value, name) for name in App.__struct_fields__}, App)
+    except msgspec.ValidationError as error:
+        raise UserError(f"is no right App: {error}") from None
+
+
+def _refuse_taken(app: App, others: Iterable[App]) -> None:
+    """See that no other app has its name, one of its commands or one of its pages.
+
+    Raises:
+        UserError: another has.
+    """
+    for other in others:
+        if app.name == other.name:
+            raise UserError(f"has the name {app.name!r}, which is taken by another app")
+        for kind, mine, theirs in (
+            ("command", app.commands, other.commands),
+            ("page", app.pages, other.pages),
+        ):
+            if both := sorted({*mine} & {*theirs}):
+                raise UserError(f"adds the {kind} {both[0]!r}, which the app {other.name} has")
 
 
 def usable_apps() -> list[App]:
@@ -112,8 +144,13 @@ def app_commands(group: str = "", *, own: bool = False) -> dict[str, tuple[App, 
         for words, target in app.commands.items():
             above, _, name = words.rpartition(" ")
             if above == group:
-                found.setdefault(name, (app, target))
+                found[name] = (app, target)
     return found
+
+
+def app_pages() -> dict[str, tuple[App, str]]:
+    """Names of the pages that apps add, each with its app and ``module:function``."""
+    return {name: (app, target) for app in usable_apps() for name, target in app.pages.items()}
 
 
 def resolve(app: App, target: str) -> Any:
@@ -124,11 +161,28 @@ def resolve(app: App, target: str) -> Any:
     """
     try:
         return resolve_name(target)
-    except Exception as error:
-        said = " ".join(str(error).split())
+    except (Exception, SystemExit) as error:
         raise UserError(
-            f"the app {app.name} declares {target}, which cannot be imported: {type(error).__name__}: {said}"
+            f"the app {app.name} declares {target}, which cannot be imported: {in_one_line(error)}"
         ) from error
+
+
+def unusable_parts(app: App) -> list[str]:
+    """Why parts of an app cannot be imported; everything that it declares is tried."""
+    faults = []
+    things = [target for named in app.things.values() for target in named.values()]
+    reports = [kind.report for kind in app.folders]
+    for target in (*app.commands.values(), *things, *app.kinds.values(), *app.pages.values(), *reports):
+        try:
+            resolve(app, target)
+        except UserError as error:
+            faults.append(str(error))
+    return faults
+
+
+def in_one_line(error: BaseException) -> str:
+    """The kind of an error and what it says."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def folder_kind(folder: Path) -> tuple[App, FolderKind] | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from truegrade.app import usable_apps
+from truegrade.app import in_one_line, usable_apps
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.files.writing import read_source, remember, run_source, was_named
 
@@ -259,9 +259,10 @@ class Registry(Generic[T]):
         module, _, attribute = given.partition(":")
         try:
             value = resolve_name(given)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserError(
-                f"{self.kind} {given!r} cannot be imported: {_told(error)}; is it installed, or on PYTHONPATH?"
+                f"{self.kind} {given!r} cannot be imported: {in_one_line(error)}; is it installed, or on"
+                " PYTHONPATH?"
             ) from error
         origin = Origin(how="module", name=attribute, place=module)
         return self._checked(given, module.rpartition(".")[2], value, origin)
@@ -276,9 +277,9 @@ class Registry(Generic[T]):
         place = f"{self.kind} {name!r} of {packages[0]} ({entries[0].value})"
         try:
             value = entries[0].load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserError(
-                f"{place} cannot be imported: {_told(error)}; repair or uninstall the package"
+                f"{place} cannot be imported: {in_one_line(error)}; repair or uninstall the package"
             ) from error
         return self._checked(place, name, value, Origin(how="package", name=name, place=packages[0]))
 
@@ -347,7 +348,3 @@ def _package(entry: EntryPoint) -> str:
     if entry.dist is not None:
         return f"{entry.dist.name} {entry.dist.version}"
     return entry.group if entry.group.startswith(_APP) else "an unknown package"
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,12 +1,22 @@
 """The floors of the house: imports point down only, and starting is cheap."""
 
+import inspect
 import re
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
+from pkgutil import resolve_name
+
+from click.testing import CliRunner
+
+from tools.structure import TREE_BEGINS, TREE_ENDS, layers, tree
+from truegrade.cli import main
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "architecture.md"
+FILES = {*(ROOT / "src").rglob("*"), *(ROOT / "tests").rglob("*"), *ROOT.iterdir()}
 UNNAMED = {"__init__", "__main__"}
 HEAVY = {"openai", "httpx2", "numpy", "rich", "pandas", "polars", "asyncio", "starlette", "uvicorn"}
 
@@ -23,26 +33,79 @@ def test_imports_point_down_only():
 
 def test_the_root_and_the_page_on_architecture_say_the_same_as_the_floors():
     """Nothing new at the root without a floor and a line that says what it is for."""
-    import tomllib
-
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    floors = [[name.strip().removeprefix("truegrade.") for name in re.split("[:|]", layer)]
-              for layer in contracts[0]["layers"]]  # fmt: skip
+    floors = layers()
     root = ROOT / "src" / "truegrade"
     there = {path.stem for path in (*root.glob("*.py"), *(file.parent for file in root.glob("*/__init__.py")))}
     there -= UNNAMED
     assert {name for floor in floors for name in floor} == there
-    rows = re.findall(r"^\| (\d+) \| `(\w+)/?` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/?` \|", PAGE.read_text(), re.MULTILINE)
     assert [(int(number), name) for number, name in rows] == [
         (number, name) for number, floor in enumerate(floors, 1) for name in floor
     ]
 
 
 def test_the_files_that_the_page_on_architecture_names_are_there():
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    named = [name for name in re.findall(r"`([\w/]+\.py)`", page) if "NAME" not in name]
-    assert len(named) > 20
-    assert not [name for name in named if not (ROOT / "src" / "truegrade" / name).exists()]
+    named = {name for name in re.findall(r"`([\w/]+(?:\.py|\.toml|/))`", PAGE.read_text()) if "NAME" not in name}
+    assert len(named) > 30
+    assert not [name for name in named if not {ROOT / name, ROOT / "src" / "truegrade" / name} & FILES]
+    tables = re.findall(r"`([A-Z]+)` in `([\w/.]+)`", PAGE.read_text())
+    assert len(tables) > 5
+    assert not [each for each in tables if each[0] not in (ROOT / "src" / "truegrade" / each[1]).read_text()]
+
+
+def test_the_table_of_packages_on_that_page_is_as_the_code_is():
+    """Its words and rows exactly, its sizes to a tenth, so that not every change has to write it anew."""
+    written = PAGE.read_text().partition(TREE_BEGINS)[2].partition(TREE_ENDS)[0].strip()
+    rows = zip(written.splitlines(), tree().splitlines(), strict=True)
+    for stood, made in ([[cell.strip() for cell in row.split("|")] for row in pair] for pair in rows):
+        differing = [pair for pair in zip(stood, made, strict=True) if pair[0] != pair[1]]
+        far = [pair for pair in differing if not close(*pair)]
+        assert not far, f"{made[2]}: run `python -m tools.structure --tree`"
+
+
+def close(stood, made):
+    """Whether both are counts, and differ by a tenth, 200 lines or two files at most."""
+    try:
+        old, new = (int(text.replace(",", "")) for text in (stood, made))
+    except ValueError:
+        return False
+    return abs(old - new) <= max(old / 10, 2 if old < 100 else 200)
+
+
+def code_of(file, name):
+    """The code of a function that the page names: `cli/commands.py`, `run`."""
+    found = resolve_name(
+        f"truegrade.{file.removesuffix('.py').replace('/', '.').removesuffix('.__init__')}:{name}"
+    )
+    return inspect.unwrap(getattr(found, "callback", found)).__code__
+
+
+def test_a_completion_takes_the_path_of_that_page(tmp_path, monkeypatch):
+    """The page's command is run; what the page names is called, in the order in which it stands there."""
+    monkeypatch.chdir(tmp_path)
+    path = PAGE.read_text().partition("## The path of one completion\n")[2].partition("\n## ")[0]
+    command = re.search(r"`truegrade (run .+?)`", path)[1]
+    stations = re.split(r"^\d+\. ", path.partition("\nOther commands")[0], flags=re.MULTILINE)[1:]
+    named = [call for station in stations for call in re.findall(r"`([\w/]+\.py)` \(`([\w.]+)`\)", station)]
+    assert len(stations) <= 8 and all("`" in station for station in stations)
+    codes = {id(code_of(*call)): call for call in named}
+    called = []
+
+    def note(frame, event, _):
+        if event == "call" and id(frame.f_code) in codes:
+            called.append(codes[id(frame.f_code)])
+
+    before = sys.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        done = CliRunner().invoke(main, [*command.split(), "--out", "run"])
+    finally:
+        threading.setprofile(None)
+        sys.setprofile(before)
+    assert done.exit_code == 0, done.output
+    rest = iter(called)
+    assert [call for call in named if call not in rest] == [], f"not called, or out of order; called: {called}"
 
 
 def test_import_truegrade_pulls_nothing_heavy():

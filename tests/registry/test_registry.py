@@ -5,6 +5,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from support.extend_page import offered
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.apps.evolve.searchers import REGISTRY as SEARCHERS
 from truegrade.benchmarks import BENCHMARKS, find_benchmark, list_benchmarks
@@ -38,14 +39,6 @@ def here(extend_page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
-
-
-def offered(folder, name, group, line):
-    """The metadata of an installed package that offers one thing."""
-    package = folder / f"{name}-1.dist-info"
-    package.mkdir()
-    (package / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-    (package / "entry_points.txt").write_text(f"[{group}]\n{line}\n")
 
 
 @KINDS

@@ -8,6 +8,8 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 MODULES = ("doubling", "fenced", "parrot", "politely", "csv_answers", "verdict_table", "sweep")
+APP = "warmup/"
+"""Folder of the page's app."""
 
 
 def parts() -> tuple[str, str]:
@@ -22,9 +24,11 @@ def files() -> dict[str, str]:
     return {name: text for name, _, text in found}
 
 
-def write_files(folder: Path) -> None:
+def write_files(folder: Path, below: str = "") -> None:
     for name, text in files().items():
-        (folder / name).write_text(text)
+        if name.startswith(below):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
 
 
 def commands() -> list[list[str]]:
@@ -33,8 +37,9 @@ def commands() -> list[list[str]]:
 
 
 def install(folder: Path, into: Path) -> None:
-    """The package of the page's files, installed by pip without a network."""
+    """The package of the page's files, and that of its app, installed by pip without a network."""
     shown = files()
+    write_files(folder, APP)
     package = folder / "truegrade_example"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -42,4 +47,14 @@ def install(folder: Path, into: Path) -> None:
         (package / f"{module}.py").write_text(shown[f"{module}.py"])
     (folder / "pyproject.toml").write_text(shown["pyproject.toml"])
     quietly = ("--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", "--no-build-isolation")
-    subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", into, folder], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *quietly, "--target", into, folder, folder / APP], check=True
+    )
+
+
+def offered(folder, name, group, line):
+    """The metadata of an installed package that offers one thing."""
+    package = folder / f"{name}-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (package / "entry_points.txt").write_text(f"[{group}]\n{line}\n")

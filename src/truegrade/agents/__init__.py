@@ -1,4 +1,4 @@
-"""Agents by name, in one table: multi-step askers with a model's face."""
+"""Agents by name: they call a model in several steps."""
 
 from __future__ import annotations
 

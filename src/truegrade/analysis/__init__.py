@@ -1,1 +1,1 @@
-"""What reads finished runs and files: comparison, planning, matrix, standings, replication, audit, checking."""
+"""Reading finished runs and files: comparison, standings, planning, replication, audit, checking of claims."""

@@ -1,4 +1,4 @@
-"""The Python API: names become objects here, and the straight line is walked.
+"""The commands as Python functions: names are resolved here, and the stages called in order.
 
 Every function has a command of the same name. ``docs/python.md`` shows each with an example.
 """

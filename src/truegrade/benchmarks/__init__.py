@@ -1,4 +1,4 @@
-"""The table of benchmarks, and how a name becomes a loaded one."""
+"""Data sets as problems, one file each, and how a name becomes a loaded one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, one module a command group; each command parses, calls `truegrade.api` and prints."""
+"""The commands, one module a group; each parses its options, calls `truegrade.api` and prints."""
 
 from truegrade.cli.commands import main
 

@@ -85,10 +85,7 @@ class SectionedGroup(AppGroup):
 
 def _said(group: click.Group, ctx: click.Context, name: str) -> str | None:
     """The first clause of a command's help, up to a full stop, colon or semicolon; None where there is none."""
-    try:
-        command = group.get_command(ctx, name)
-    except TruegradeError as error:
-        return f"cannot be used: {error}"
+    command = group.get_command(ctx, name)
     if command is None:
         return None
     text = " ".join((command.help or "").split("\n\n")[0].split())

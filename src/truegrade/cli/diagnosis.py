@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from truegrade import __version__
+from truegrade.app import BrokenApp, installed_apps, own_apps, unusable_parts
 from truegrade.datasets import list_sources
 from truegrade.models.providers import PROVIDERS, has_package
 from truegrade.pipeline.verdicts import package_versions
@@ -73,6 +74,7 @@ def examine() -> list[Diagnosis]:
         *_data(),
         _responses(),
         *(_extra(name, module) for name, module in EXTRAS.items()),
+        *_apps(),
     ]
 
 
@@ -154,6 +156,17 @@ def _data() -> list[Diagnosis]:
         )
         for listed in list_sources()
     ]
+
+
+def _apps() -> Iterator[Diagnosis]:
+    """The apps, ours first, and what of them cannot be used."""
+    for app in (*own_apps(), *installed_apps()):
+        if isinstance(app, BrokenApp):
+            yield Diagnosis(name=f"app {app.name}", state="warning", detail=app.fault)
+        else:
+            faults = unusable_parts(app)
+            said = "; ".join([f"{app.summary} ({app.package})" if app.package else app.summary, *faults])
+            yield Diagnosis(name=f"app {app.name}", state="warning" if faults else "ok", detail=said)
 
 
 def _responses() -> Diagnosis:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from truegrade.app import app_commands, resolve
+from truegrade.app import App, BrokenApp, app_commands, installed_apps, resolve
 from truegrade.cli.options import complete_names_of
+from truegrade.errors import UserError
 
 
 class AppGroup(click.Group):
@@ -19,28 +20,61 @@ class AppGroup(click.Group):
         return sorted({*self.commands, *app_commands(self.words)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by name; the packages that are installed are looked through only for a name that is not ours.
-
-        Raises:
-            UserError: an app declares it, and it cannot be imported.
-        """
+        """A command by name; installed packages are looked through only for a name that is not ours."""
         if (found := super().get_command(ctx, cmd_name)) is not None:
             return found
         for own in (True, False):
             if cmd_name in (offered := app_commands(self.words, own=own)):
-                command: click.Command = resolve(*offered[cmd_name])
+                command = command_of_app(*offered[cmd_name])
                 complete_names_of(command)
                 self.add_command(command, cmd_name)  # whatever walks the commands finds it too
                 return command
         return None
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say of what apps offer here what cannot be used, one line each."""
+        super().format_epilog(ctx, formatter)
+        faults = {}
+        for name, (app, target) in app_commands(self.words).items():
+            command, declared = self.get_command(ctx, name), command_of_app(app, target)
+            if isinstance(declared, UnusableCommand):
+                faults[name] = str(declared.error)
+            elif command is not declared:
+                faults[name] = f"the app {app.name} adds a command of this name, which is one of Truegrade's own"
+        if not self.words:
+            faults |= {broken.name: broken.fault for broken in installed_apps() if isinstance(broken, BrokenApp)}
+        if faults:
+            formatter.write("\nCannot be used, while everything else can:\n")
+        for name, fault in faults.items():
+            formatter.write(f"  {name}: {fault}\n")
+
+
+class UnusableCommand(click.Command):
+    """Stands for a command that an app declares and that cannot be had: the others work, and this one says why."""
+
+    def __init__(self, error: UserError) -> None:
+        super().__init__(None, help="cannot be used", add_help_option=False)
+        self.ignore_unknown_options = self.allow_extra_args = True
+        self.error = error
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Refuse, whatever is asked."""
+        raise self.error
+
+
+def command_of_app(app: App, target: str) -> click.Command:
+    """The command that an app declares, or what stands for it."""
+    try:
+        command = resolve(app, target)
+        if isinstance(command, click.Command):
+            return command
+        raise UserError(f"the app {app.name} declares {target}, which is no click command")
+    except UserError as error:
+        return UnusableCommand(error)
+
 
 def with_apps(group: click.Group) -> click.Group:
-    """The group, with the commands of every app in it and below it: for what walks all commands.
-
-    Raises:
-        UserError: an app declares one that cannot be imported.
-    """
+    """The group, with the commands of every app in it and below it: for what walks all commands."""
     for name in group.list_commands(click.Context(group)):
         found = group.get_command(click.Context(group), name)
         if isinstance(found, click.Group):

@@ -1,4 +1,4 @@
-"""Benchmark files: pinned, found or downloaded, verified, read into typed rows."""
+"""Data files: pinned, found or downloaded, verified, read into typed rows."""
 
 from truegrade.datasets.download import ListedDataset, LocatedFile, list_sources, locate, pull
 from truegrade.datasets.rows import Rows, check_rows, parse_rows, read_source

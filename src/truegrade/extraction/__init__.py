@@ -1,1 +1,1 @@
-"""From a reply to an answer: pure functions that run nothing, never fail and take near-linear time."""
+"""Taking the answer out of a reply: pure functions that run nothing, never fail and take near-linear time."""

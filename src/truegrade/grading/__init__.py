@@ -1,1 +1,1 @@
-"""Deciding whether an answer is right. Pure, but for the executor that it is handed."""
+"""Deciding whether an answer is right; pure, but for the executor that it is handed."""

@@ -1,4 +1,4 @@
-"""Models by name, in one table."""
+"""Models by name: services, models in this process, baselines, replay."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The line of a run, one module a stage: load, select, word, ask, import, grade, summarise, export."""
+"""The stages of a run, a module each: load, ask, grade, count, resume; also imported files and suites."""

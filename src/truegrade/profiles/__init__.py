@@ -1,4 +1,4 @@
-"""The profiles: one harness' exact rules a file."""
+"""One file a harness: prompt, extraction, grading; its rules and known defects in the TOML file beside it."""
 
 from __future__ import annotations
 

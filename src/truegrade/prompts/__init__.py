@@ -1,4 +1,4 @@
-"""Byte-exact prompts: one text file each, described by ``index.toml``, loaded and rendered."""
+"""Byte-exact prompts: one text file each, described by ``prompts/index.toml``, loaded and rendered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The six records of the straight line, and nothing else.
+"""The six records that one completion passes through, and nothing else.
 
     Problem ──▶ Prompt ──▶ Completion ──▶ Answer ──▶ Verdict ──▶ Estimate
 

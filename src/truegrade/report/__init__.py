@@ -1,1 +1,1 @@
-"""Terminal output, progress and report pages. Reads runs and executes nothing."""
+"""Reports: each table is made once, and shown on a terminal, as a page or as files; runs and counts nothing."""

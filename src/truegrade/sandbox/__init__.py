@@ -1,4 +1,4 @@
-"""Runs untrusted Python.
+"""Running untrusted Python within limits; knows nothing of problems.
 
 A warm interpreter per worker, the zygote, is shut in once and forks one process per program; the tests run in a
 fork of another, which never runs a program. Where nothing is imported that is not loaded yet, a run costs a fork.

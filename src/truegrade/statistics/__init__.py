@@ -1,4 +1,4 @@
-"""Numbers with their uncertainty: pure functions over counts, each formula once, under its name."""
+"""Numbers with their uncertainty: pure functions from counts to estimates, intervals and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run on disk: directory, manifest, journals, import of other harnesses' files."""
+"""The folder of a run: manifest, journals, packs, importers, exporters, trackers."""
 
 from truegrade.store.journal import Journal, read_journal
 from truegrade.store.manifest import BenchmarkIdentity, Manifest, environment

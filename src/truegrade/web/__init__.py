@@ -1,7 +1,7 @@
-"""All that listens on a port: the grading service, the model server and the viewer, on Starlette and uvicorn.
+"""What listens on a port: the grading service and the model server; the one HTTP layer, which the viewer uses too.
 
     socket ──▶ port, connections (uvicorn; who may stay) ──▶ application (Starlette: routes; refusals as JSON)
-           ──▶ service/ | viewer/ | model_server
+           ──▶ service/ | model_server | `truegrade view`
 
 What they share lies here: addresses, bodies within bounds, refusals, the start and the end.
 """

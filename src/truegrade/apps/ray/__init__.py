@@ -1,4 +1,4 @@
-"""Grading on many machines: ``--executor ray[:ADDRESS]``. The only package that imports ray.
+"""Grading on many machines: ``--executor ray[:ADDRESS]``; the only package that imports ray.
 
 `cluster` finds or starts the machines, `crew` has their actors grade batches and survives the loss of some.
 `grader` hands out batches and takes back verdicts, `actor` is what stands on each core with a sandbox of its own,

@@ -1,4 +1,4 @@
-"""Rewards for reinforcement learning that cannot be bought: replies and their ground truth in, numbers out.
+"""Rewards for reinforcement learning: replies and their ground truth in, numbers out; one file a trainer.
 
 `records` says what goes in and comes out, `ground_truth` reads the tests as the trainers' data sets hold them.
 Every file that is named after a trainer is a thin adapter to it, and the only module that imports its package.

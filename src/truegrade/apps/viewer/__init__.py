@@ -1,4 +1,4 @@
-"""A web page over a folder of runs, for one person at one machine: `truegrade view`. Writes nothing into it."""
+"""A folder of runs in a browser, for one person at one machine: `truegrade view`; writes nothing into it."""
 
 from truegrade.app import App
 

@@ -6,8 +6,9 @@ from functools import cache, partial
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import msgspec
 from starlette.applications import Starlette
@@ -15,12 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from truegrade.app import app_pages, in_one_line, resolve
 from truegrade.apps.viewer import detail, listing, sample_table
 from truegrade.apps.viewer.run_catalogue import RunCatalogue
 from truegrade.apps.viewer.sample_table import OneSample, Tables
 from truegrade.errors import UserError
 from truegrade.records import SampleKey
 from truegrade.report.charts.svg import asset
+from truegrade.report.markup import el
+from truegrade.report.page_parts import render_page
 from truegrade.web.application import Endpoint, application, as_response, problem_response, route
 from truegrade.web.messages import Refusal, check_host, is_loopback, listen
 from truegrade.web.port import HttpServer
@@ -44,8 +48,9 @@ _OWN_SCRIPTS = (
 
 @cache
 def frame() -> str:
-    """The HTML that the script fills."""
-    return _own("page.html")
+    """The HTML that the script fills, with links to the pages of apps."""
+    links = [el("a", name, href=f"/app?{urlencode({'page': name})}") for name in app_pages()]
+    return Template(_own("page.html")).substitute(pages=el("nav", links, aria_label="Pages") if links else "")
 
 
 @cache
@@ -101,6 +106,12 @@ class OneEvolution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The query of ``/evolution``."""
 
     evolution: str
+
+
+class OnePage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of ``/app``."""
+
+    page: str
 
 
 class SampleAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,6 +177,27 @@ def _evolution(site: Site, query: OneEvolution) -> Response:
     return HTMLResponse((folder.path / "report.html").read_bytes(), headers=SANDBOXED)
 
 
+def _app_page(site: Site, query: OnePage) -> Response:
+    """A page that an app makes of the folder.
+
+    Raises:
+        Refusal: 404, no app adds one of that name; 500, it failed.
+        UserError: it cannot be imported, or refuses.
+    """
+    pages = app_pages()
+    if query.page not in pages:
+        raise Refusal(HTTPStatus.NOT_FOUND, f"no app adds a page {query.page[:200]!r}; the start page links all")
+    app, target = pages[query.page]
+    make = resolve(app, target)
+    try:
+        return HTMLResponse(render_page(make(site.root)), headers=SANDBOXED)
+    except UserError:
+        raise
+    except Exception as error:
+        told = f"the page {query.page!r} of the app {app.name} failed: {in_one_line(error)}"
+        raise Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, told) from error
+
+
 ROUTES: tuple[Endpoint, ...] = (
     Endpoint(path="/", takes=Nothing, handle=_page),
     Endpoint(path="/app.css", takes=Nothing, handle=_style),
@@ -178,6 +210,7 @@ ROUTES: tuple[Endpoint, ...] = (
     Endpoint(path="/api/others", takes=Nothing, handle=_others),
     Endpoint(path="/report", takes=OneRun, handle=_report),
     Endpoint(path="/evolution", takes=OneEvolution, handle=_evolution),
+    Endpoint(path="/app", takes=OnePage, handle=_app_page),
 )
 
 
