@@ -6,6 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 TOOLS  := inspect-ai==0.3.285 'lm-eval[api]==0.4.13' evalscope==1.14.1 pytest hypothesis
 
@@ -15,7 +16,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test test-fast costs quickstarts fuzz check docs zensical jail runc image browser wheel extras bench parity integrations trainers deploy-check train-check aarch64 lock locks-check clean
+.PHONY: help install demo test test-fast test-all test-changed costs quickstarts fuzz check docs zensical jail runc image browser wheel extras bench parity integrations trainers deploy-check train-check aarch64 lock locks-check clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -27,14 +28,21 @@ demo: $(VENV)/.ready jail  ## Evaluate the model in the box on DSL-List and on r
 	$(BIN)/truegrade run dsl-list
 	$(BIN)/truegrade run micro-repair
 
-test: $(VENV)/.ready-dev jail  ## Run the whole test suite, or TESTS=paths: make test TESTS=tests/report.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
+test: $(VENV)/.ready-dev jail  ## Run the tests, or TESTS=paths: make test TESTS=tests/report.
+	$(PYTEST) -m "not thorough" $(TESTS)
 
 test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, of TESTS=paths or all: at most a minute on two cores.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not costly" --durations 5 --durations-min 2 $(TESTS)
+	$(PYTEST) -m "not slow and not costly and not thorough" --durations 5 --durations-min 2 $(TESTS)
+
+test-all: $(VENV)/.ready-dev jail  ## Run the thorough tests too, of TESTS=paths or all: before a release, and of what you changed.
+	$(PYTEST) $(TESTS)
+
+# Where no thorough test guards what changed, pytest ends with 5.
+test-changed: $(VENV)/.ready-dev jail  ## Run the thorough tests that guard the files changed since origin/main, or since BASE=commit.
+	tests=$$($(BIN)/python -m tools.guarding $(BASE)) && $(PYTEST) -m thorough $$tests || test $$? = 5
 
 costs: $(VENV)/.ready-dev jail  ## Run everything, measure it, and write tests/costly.txt: what test-fast leaves out.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --write-costly
+	$(PYTEST) --write-costly
 
 quickstarts:  ## Follow every quickstart page from a fresh clone, setup included, and print the seconds of each.
 	$(PYTHON) -m tools.quickstarts

@@ -143,6 +143,7 @@ PUBLISHED = [row for row in OPEN if row[0] != "strict"]
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("profile", "benchmark"), PUBLISHED, ids=[" ".join(row) for row in PUBLISHED])
 def test_the_matrix_by_every_cheat(profile, benchmark):
     accepted = _accepted(profile, benchmark)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hostile_programs import BOMBS, ESCAPES
 
+from support.thorough import one_in
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.limits import MIB
 
@@ -36,7 +37,7 @@ def judge(sandbox, program, expected):
     return sandbox.judge(program, f"assert f(7) == {expected!r}", ["f"]).status
 
 
-@pytest.mark.parametrize(("workers", "count"), [(1, 200), (3, 200), pytest.param(2, 500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("workers", "count"), one_in(3, [(3, 200), (1, 200), (2, 500)]))
 def test_hostile_samples_change_no_honest_verdict(workers, count, monkeypatch):
     hostile = [s for n, (s, _) in BOMBS.items() if n not in SLOW] + [
         s.replace("(t)", "(n)") for s in ESCAPES.values()
@@ -72,6 +73,7 @@ STEADY = [
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_verdicts_are_the_same_with_any_number_of_workers_and_under_load():
     import subprocess
     import sys

@@ -240,12 +240,12 @@ WALK = "x = f(Node(0))\nseen = []\nwhile x:\n    seen.append(x.value)\n    x = x
     ],
 )
 def test_a_list_without_an_end_ends_by_limits_of_the_program(with_theirs, program):
-    outcome = with_theirs(program, WALK, cpu_s=1)
+    outcome = with_theirs(program, WALK, cpu_s=0.4)
     assert outcome.status in {"output_limit", "time_limit", "memory_limit", "runtime_error"}, outcome
 
 
 def test_an_endless_list_of_the_tests_class_is_the_programs_fault(with_own):
-    outcome = with_own("def f(n):\n    n.next = n\n    return n", WALK, cpu_s=1)
+    outcome = with_own("def f(n):\n    n.next = n\n    return n", WALK, cpu_s=0.4)
     assert outcome.status in {"time_limit", "memory_limit"}, outcome
     many = "def f(n):\n    n.others = [type(n)(1) for _ in range(200_000)]\n    return n"
     assert with_own(many, WALK).status == "output_limit"

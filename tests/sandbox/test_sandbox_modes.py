@@ -173,6 +173,12 @@ def test_verdicts_of_the_judge(judged, program, tests, status, detail):
     assert detail in outcome.detail
 
 
+@pytest.fixture(scope="module")
+def impatient():
+    with Sandbox(Limits(cpu_s=0.3, wall_s=1.5, memory_bytes=1 << 28), workers=1, allow_unsafe=True) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize(
     ("program", "tests", "status"),
     [
@@ -184,9 +190,8 @@ def test_verdicts_of_the_judge(judged, program, tests, status, detail):
         (ADD, "import os; os._exit(0)", "grader_error"),
     ],
 )
-def test_a_judge_that_does_not_end_is_ended(program, tests, status):
-    with Sandbox(Limits(cpu_s=0.3, wall_s=1.5, memory_bytes=1 << 28), allow_unsafe=True) as sandbox:
-        outcome = sandbox.judge(program, tests, ["f"])
+def test_a_judge_that_does_not_end_is_ended(impatient, program, tests, status):
+    outcome = impatient.judge(program, tests, ["f"])
     assert outcome.status == status, outcome
     assert outcome.wall_s < 30  # those that sleep would do so for a minute
 

@@ -51,6 +51,7 @@ def test_waiting_for_a_core_is_not_held_against_a_program(crowded_core):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count who waits")
+@pytest.mark.thorough
 def test_nor_is_that_its_judge_waits_for_one(crowded_core):
     with Sandbox(Limits(cpu_s=3, wall_s=WALL_S), workers=1, allow_unsafe=True) as sandbox:
         for _ in range(2):  # by the second time the same judge has waited before

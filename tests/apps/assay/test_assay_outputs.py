@@ -222,7 +222,7 @@ def reward(program, tests):
     def late(*_):
         raise TimeoutError
     signal.signal(signal.SIGALRM, late)
-    signal.alarm(1)
+    signal.setitimer(signal.ITIMER_REAL, 0.4)
     try:
         exec(program, space)
         for test in tests:
@@ -232,7 +232,7 @@ def reward(program, tests):
     except Exception:
         return False
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return True
 """
 

@@ -141,6 +141,7 @@ def test_strict_accepts_rewritten_references(name, every, data_dir):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "every", "least"), [("humaneval", 3, 500), ("mbpp-sanitized", 8, 500),
                                                       ("quixbugs", 10, 30)])  # fmt: skip
 def test_strict_accepts_many_rewritten_references(name, every, least, data_dir):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from leaky_graders import ADD, HALF, JOIN, PAIR, REPLIES, SUM, graded
 
+from support.thorough import one_in, thorough
 from truegrade.apps.assay.cheats import CHEATS
 
 FUNCTIONS = {
@@ -150,7 +151,11 @@ def test_every_cheat_has_a_grader_for_every_form():
     ]
 
 
-@pytest.mark.parametrize(("one", "form", "grader", "task"), ROWS, ids=[f"{row[0].name}-{row[1]}" for row in ROWS])
+@pytest.mark.parametrize(
+    ("one", "form", "grader", "task"),
+    [thorough(row) if row[1] == "stdio" and row[0].name in FUNCTIONS else row for row in ROWS],
+    ids=[f"{row[0].name}-{row[1]}" for row in ROWS],
+)
 def test_a_cheat_is_accepted_and_its_twin_is_not(one, form, grader, task, tmp_path):
     assert task.form == form
     assert (one.form == "reply") <= (grader in REPLIES)
@@ -161,7 +166,9 @@ def test_a_cheat_is_accepted_and_its_twin_is_not(one, form, grader, task, tmp_pa
 USED = sorted({(grader, task.entry): (grader, task) for _, _, grader, task in ROWS}.items())
 
 
-@pytest.mark.parametrize(("grader", "task"), [row for _, row in USED], ids=["-".join(key) for key, _ in USED])
+@pytest.mark.parametrize(
+    ("grader", "task"), one_in(3, [row for _, row in USED]), ids=["-".join(key) for key, _ in USED]
+)
 def test_a_right_program_is_accepted_and_a_wrong_one_is_not(grader, task, tmp_path):
     assert graded(grader, task.right, task, tmp_path / "right")
     assert not graded(grader, task.wrong, task, tmp_path / "wrong")

@@ -174,7 +174,7 @@ def test_a_row_whose_consumer_pays_or_loses_what_it_must_not_is_left_out():
 
 
 def test_a_budget_that_ends_leaves_the_rest_to_the_same_command(tmp_path):
-    rows = [{**ROW, "id": f"own/{number}"} for number in range(4)]
+    rows = [{**ROW, "id": f"own/{number}"} for number in range(2)]
     (tmp_path / "weak.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = {"out": tmp_path / "hard.jsonl", "mutants": 6, "inputs": 20, "workers": 1}
     first = harden(str(tmp_path / "weak.jsonl"), budget_s=1e-6, **arguments)

@@ -153,6 +153,7 @@ def test_strict_refuses_a_reference_only_where_the_tests_are_impossible(name, ev
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["humaneval", "mbpp-sanitized", "quixbugs"])
 def test_strict_refuses_every_reference_where_the_tests_are_impossible(name, request):
     problems = problems_to_change(name, request)[1::8]

@@ -22,6 +22,7 @@ ITEMS = 60
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.thorough,
     pytest.mark.skipif(not (EARLY_WEIGHTS / "config.json").is_file(), reason="no weights are shipped"),
 ]
 

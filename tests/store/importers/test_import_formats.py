@@ -138,17 +138,17 @@ def test_texts_survive_untouched(tmp_path_factory, rows):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_rows_stream_in_bounded_memory(tmp_path):
+def test_many_rows_stream_in_bounded_memory(tmp_path):
     path = tmp_path / "samples.jsonl"
     with path.open("w") as file:
-        for i in range(100_000):
+        for i in range(30_000):
             file.write(json.dumps({"task_id": f"HumanEval/{i % 164}", "completion": "    return 1\n" * 20}) + "\n")
     tracemalloc.start()
     count = sum(1 for _ in read_completions(path, benchmark="b", dataset_sha256="d", known_ids=HUMANEVAL))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert count == 100_000
-    assert path.stat().st_size > 20_000_000
+    assert count == 30_000
+    assert path.stat().st_size > 7_000_000
     assert peak < 2_000_000
 
 

@@ -11,6 +11,7 @@ BENCH = Path(__file__).parents[3] / "bench/rewards.py"
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_short_soak_loses_nothing_and_leaves_nothing(tmp_path):
     out = tmp_path / "soak.json"
     options = ["--requests", "400", "--kill-every", "50", "--connections", "16", "--workers", "2", "--out", out]

@@ -158,6 +158,7 @@ def test_other_settings_in_another_folder_are_refused_before_anything_is_trained
     assert not (tmp_path / "adapters").exists() and not (tmp_path / "out" / "events.jsonl").exists()
 
 
+@pytest.mark.thorough
 def test_a_second_look_is_counted_shown_and_corrected_for(evolved, final, tmp_path, monkeypatch):
     """Two commands that differ in their generations, in two folders; the first one's own record is gone."""
     ledger = tmp_path / "state" / "truegrade" / "final-looks.jsonl"

@@ -71,6 +71,7 @@ def expert(tiny):
     return made, time.monotonic() - began
 
 
+@pytest.mark.thorough
 def test_killed_again_and_again_it_ends_with_the_same_bytes(expert, tiny):
     whole, took_s = expert
     made = tiny()

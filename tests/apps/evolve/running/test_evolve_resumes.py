@@ -10,6 +10,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.thorough
 def test_two_workers_and_another_hash_seed(evolved, tiny):
     other = tiny()
     process = other.start("--workers", 2, hash_seed="77")

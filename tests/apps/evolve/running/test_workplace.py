@@ -159,8 +159,9 @@ def test_a_base_that_learned_from_problems_to_be_tested_is_refused_or_they_are_l
 
 
 def test_expert_iteration_needs_problems_to_answer():
-    settings = read_settings("micro-quick")
+    sizes = RoleSizes(train=2, selection=2, final=2, forgetting=2, pool=0)
+    settings = msgspec.structs.replace(read_settings("micro-quick"), roles=sizes)
     with pytest.raises(
         UserError, match="expert-iteration learns from problems of the role 'pool', and there is none"
     ):
-        prepare(msgspec.structs.replace(settings, roles=msgspec.structs.replace(settings.roles, pool=0)))
+        prepare(settings)
