@@ -94,7 +94,7 @@ def test_tables_and_progress():
 
 
 @pytest.mark.parametrize(
-    ("command", "code"), [("doctor", 0), ("models", 0), ("data list", 0), ("check 1 none", 2)]
+    ("command", "code"), [("doctor", 0), ("list models", 0), ("data list", 0), ("check 1 none", 2)]
 )
 def test_a_reader_that_has_seen_enough_is_no_failure_of_what_only_tells(command, code):
     reader, writer = os.pipe()

@@ -65,7 +65,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
 
 
-_ONLY_TELL = ("list", "benchmarks", "suites", "profiles", "models", "agents", "data", "doctor", "schema")
+_ONLY_TELL = ("list", "data", "doctor", "schema")
 """Commands whose exit code answers nothing: a reader that has seen enough is no failure."""
 
 

@@ -25,7 +25,7 @@ def _first_line(thing: Any) -> str:
     return (thing.__doc__ or "").strip().partition("\n")[0]
 
 
-class Listing:
+class KindOfThing:
     """A kind of thing: as it is here, one of which a line says what there is to say.
 
     Args:
@@ -82,7 +82,7 @@ class Listing:
         return self.as_json(one)
 
 
-class _Benchmarks(Listing):
+class _Benchmarks(KindOfThing):
     def as_json(self, each: Any) -> Any:
         fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
         return {**{field: getattr(each.value, field) for field in fields}, "origin": each.origin}
@@ -94,7 +94,7 @@ class _Benchmarks(Listing):
         print_benchmarks(specs, origins, everything=everything)
 
 
-class _Profiles(Listing):
+class _Profiles(KindOfThing):
     def every(self) -> list[Profile]:
         from truegrade.profiles import made
 
@@ -119,7 +119,7 @@ class _Profiles(Listing):
         print_profile(one)
 
 
-class _Models(Listing):
+class _Models(KindOfThing):
     def every(self) -> list[ModelInfo]:
         from truegrade.models import list_models
 
@@ -145,7 +145,7 @@ class _Models(Listing):
         print_models(found, everything=everything)
 
 
-class _Suites(Listing):
+class _Suites(KindOfThing):
     def as_json(self, each: Any) -> Any:
         from msgspec import to_builtins
 
@@ -169,7 +169,7 @@ class _Suites(Listing):
         print_suite(one.value, str(one.origin), missing)
 
 
-class _Agents(Listing):
+class _Agents(KindOfThing):
     def as_json(self, each: Any) -> Any:
         from msgspec import to_builtins
 
@@ -181,30 +181,32 @@ class _Agents(Listing):
         print_agents([each.value.info for each in found], [str(each.origin) for each in found])
 
 
-KINDS: Mapping[str, Listing] = {
+KINDS: Mapping[str, KindOfThing] = {
     "benchmarks": _Benchmarks("truegrade.benchmarks:REGISTRY", "what `run` asks a model"),
     "suites": _Suites("truegrade.pipeline.suites:REGISTRY", "benchmarks that `run` runs together, with settings"),
     "profiles": _Profiles("truegrade.profiles:REGISTRY", "rules of grading (`--as NAME`)"),
     "models": _Models("", "what `--model` takes: services, models on this machine, baselines"),
     "agents": _Agents("truegrade.agents:REGISTRY", "what asks a model in several steps (`run --agent NAME`)"),
-    "providers": Listing(
+    "providers": KindOfThing(
         "truegrade.models.providers:REGISTRY",
         "services of models (`--model PROVIDER/NAME`)",
         lambda provider: str(provider.notes),
     ),
-    "importers": Listing("truegrade.store.importers:REGISTRY", "formats that `grade` reads (`--format NAME`)"),
-    "exporters": Listing("truegrade.store.exporters:REGISTRY", "formats that `export` writes (`--format NAME`)"),
-    "executors": Listing(
+    "importers": KindOfThing("truegrade.store.importers:REGISTRY", "formats that `grade` reads (`--format NAME`)"),
+    "exporters": KindOfThing(
+        "truegrade.store.exporters:REGISTRY", "formats that `export` writes (`--format NAME`)"
+    ),
+    "executors": KindOfThing(
         "truegrade.pipeline.grade:REGISTRY", "what runs programs (`--executor NAME`)", _first_line
     ),
 }
 """The kinds of the core; apps add theirs (`truegrade.app.App.kinds`)."""
 
 
-def kinds() -> dict[str, Listing]:
+def kinds() -> dict[str, KindOfThing]:
     """All kinds by name, those of apps among them."""
     of_apps = {
-        f"{kind}s": Listing(home, f"{kind}s of the app `{app.name}`", _first_line)
+        f"{kind}s": KindOfThing(home, f"{kind}s of the app `{app.name}`", _first_line)
         for app in usable_apps()
         for kind, home in app.kinds.items()
     }

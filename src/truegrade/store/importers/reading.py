@@ -329,12 +329,7 @@ def bad_row(
 ) -> BadRecord:
     """Say which field is at fault, from the words of a msgspec error.
 
-    Args:
-        path: of the file.
-        error: of decoding or converting the row.
-        line: of the row.
-        inside: field of the file that holds the row.
-        others: keys of the row that mean nothing; the one most like a missing field is named.
+    Of ``others``, keys of the row that mean nothing, the one most like a missing field is named.
     """
     if isinstance(error, UnicodeDecodeError):
         return BadRecord(path, f"{_not_utf8(error)}; write the file anew as UTF-8", line=line)
