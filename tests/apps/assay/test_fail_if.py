@@ -10,8 +10,9 @@ from assay_samples import material
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.apps.assay.measures import COUNTS, MAX_CHARS, VALUES, MeasuredValue, read_condition
+from truegrade.apps.assay.measures import COUNTS, VALUES, MeasuredValue, holds_for, read_grader_condition
 from truegrade.errors import UserError
+from truegrade.statistics.conditions import MAX_CHARS
 
 CODES = ("stays", "reference_refused", "must_fail_accepted")
 MEASURE = material(("loose@1",)).summary.measures[0]
@@ -31,7 +32,7 @@ def with_values(j=0.5, tpr=0.9, fpr=0.4, adversarial=0.0, paid=0, silent=0):
 
 
 def holds(text, measure=MEASURE, findings=None):
-    return read_condition(text, CODES).holds(measure, findings or {})
+    return holds_for(read_grader_condition(text, CODES), measure, findings or {})
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_conditions(text, expected):
 )
 def test_a_bad_condition_is_refused_with_its_place(text, character, says):
     with pytest.raises(UserError) as refused:
-        read_condition(text, CODES)
+        read_grader_condition(text, CODES)
     message = str(refused.value)
     assert says in message and "\n" not in message
     assert message.startswith("`fail_if` ")
@@ -107,7 +108,7 @@ def test_a_bad_condition_is_refused_with_its_place(text, character, says):
 @pytest.mark.parametrize("text", ["", "  \n ", "J<1 or " * MAX_CHARS + "J<1"])
 def test_nothing_and_too_much_are_refused(text):
     with pytest.raises(UserError, match="give a condition"):
-        read_condition(text, CODES)
+        read_grader_condition(text, CODES)
 
 
 def test_as_many_words_as_fit_are_read():

@@ -12,7 +12,7 @@ from support import planted_graders
 from support.thorough import thorough
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.folder import AssayFolder
-from truegrade.apps.assay.measures import read_condition
+from truegrade.apps.assay.measures import holds_for, read_grader_condition
 from truegrade.apps.assay.records import CODES
 from truegrade.apps.assay.reporting import words
 from truegrade.records import FunctionTask, Problem
@@ -199,7 +199,7 @@ def assert_true(name, measure, found, seed=0):
     )
     assert set(causes) <= found
     assert measure.forgeable == words.headline(measure).startswith(PAID)
-    assert read_condition("forgeable", CODES).holds(measure, {}) == measure.forgeable
+    assert holds_for(read_grader_condition("forgeable", CODES), measure, {}) == measure.forgeable
 
 
 def test_each_grader_is_planted():

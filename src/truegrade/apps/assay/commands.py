@@ -141,12 +141,12 @@ def measure(
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
     from truegrade.apps.assay.folder import PAGE
-    from truegrade.apps.assay.measures import read_condition
+    from truegrade.apps.assay.measures import holds_for, read_grader_condition
     from truegrade.apps.assay.opening import assay as run
     from truegrade.apps.assay.records import CLASSES, CODES, Battery
     from truegrade.apps.assay.reporting.text import print_assay
 
-    condition = None if fail_if is None else read_condition(fail_if, CODES)
+    condition = None if fail_if is None else read_grader_condition(fail_if, CODES)
     battery = Battery(
         classes=tuple(classes) or CLASSES,
         per_problem=per_problem,
@@ -169,7 +169,7 @@ def measure(
     for why in unusable.values():
         echo(f"truegrade: {with_flags(why)}", err=True)
     met = [(each, one) for each in results for one in each.measures
-           if condition is not None and condition.holds(one, each.summary.findings)]  # fmt: skip
+           if condition is not None and holds_for(condition, one, each.summary.findings)]  # fmt: skip
     if met:
         graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)

@@ -1,0 +1,147 @@
+"""Conditions on measured values, such as ``J<0.9 or forgeable``: when a check in continuous integration fails.
+
+A condition is a Python expression of a few names, numbers, comparisons, ``and``, ``or`` and ``not``. Its syntax
+tree is walked here; nothing of it is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from truegrade.errors import UserError
+from truegrade.extraction.parsing import quietly
+
+MAX_CHARS = 1_000
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingProxyType(
+    {
+        ast.Lt: operator.lt,
+        ast.LtE: operator.le,
+        ast.Gt: operator.gt,
+        ast.GtE: operator.ge,
+        ast.Eq: operator.eq,
+        ast.NotEq: operator.ne,
+    }
+)
+
+
+Values = Callable[[str], float | None]
+"""Name to what it is worth; None where that was not measured."""
+_Truth = Callable[[Values], bool | None]
+"""Truth by Kleene's three values; None: it depends on what was not measured."""
+
+
+class Condition(NamedTuple):
+    """What `read_condition` understood."""
+
+    text: str
+    truth: _Truth
+
+    def holds(self, worth: Values) -> bool:
+        """Whether it is true.
+
+        A value that could not be measured makes a comparison unknown, and a condition that hangs on such a
+        comparison holds: a check must not pass because nothing was measured.
+        """
+        return self.truth(worth) is not False
+
+
+def read_condition(text: str, shares: Collection[str], counts: Collection[str], *, example: str) -> Condition:
+    """Read a condition.
+
+    Args:
+        text: as the user wrote it.
+        shares: names of numbers, which are compared with others.
+        counts: names of whole numbers, which also stand alone and then mean *at least one*.
+        example: of a condition, for messages.
+
+    Raises:
+        UserError: it is none; the message names the place.
+    """
+    shown = " ".join(text.split())  # on one line, so that a place is one number
+    if not shown or len(shown) > MAX_CHARS:
+        raise UserError(f"`fail_if`: give a condition of 1 to {MAX_CHARS:,} characters, such as {example!r}")
+    try:
+        with quietly():
+            tree = ast.parse(shown, mode="eval").body
+    except SyntaxError as error:
+        raise _fault(shown, error.offset or len(shown) + 1, f"not an expression ({error.msg})") from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise _fault(shown, 1, f"not an expression ({error})") from None
+    return Condition(shown, _Reader(shown, tuple(shares), tuple(counts)).truth(tree))
+
+
+def _fault(text: str, character: int, problem: str) -> UserError:
+    return UserError(f"`fail_if` {text!r}, character {character}: {problem}")
+
+
+class _Reader:
+    """Makes of a tree what it is worth."""
+
+    def __init__(self, text: str, shares: Sequence[str], counts: Sequence[str]) -> None:
+        self._text, self._shares, self._counts = text, shares, counts
+
+    def truth(self, node: ast.expr) -> _Truth:
+        """A part that is true or false."""
+        match node:
+            case ast.BoolOp():
+                deciding, parts = isinstance(node.op, ast.Or), [self.truth(part) for part in node.values]
+                return lambda values: _joined([part(values) for part in parts], deciding=deciding)
+            case ast.UnaryOp(op=ast.Not()):
+                inner = self.truth(node.operand)
+                return lambda values: None if (found := inner(values)) is None else not found
+            case ast.Compare():
+                return self._comparison(node)
+        number = self._number(node)
+        if not isinstance(node, ast.Name):
+            raise self._refusal(node, "a number alone is neither true nor false; compare a name with it")
+        if node.id in self._shares:
+            raise self._refusal(node, f"{node.id} is a share; compare it with a number, such as {node.id} < 0.9")
+        return lambda values: None if (found := number(values)) is None else found > 0
+
+    def _comparison(self, node: ast.Compare) -> _Truth:
+        compare = [_COMPARED.get(type(kind)) for kind in node.ops]
+        if None in compare:
+            raise self._refusal(node, "compare with <, <=, >, >=, == or !=")
+        numbers = [self._number(part) for part in (node.left, *node.comparators)]
+
+        def truth(values: Values) -> bool | None:
+            found = [number(values) for number in numbers]
+            links = [
+                None if one is None or two is None or by is None else by(one, two)
+                for by, one, two in zip(compare, found, found[1:], strict=False)
+            ]
+            return _joined(links, deciding=False)
+
+        return truth
+
+    def _number(self, node: ast.expr) -> Callable[[Values], float | None]:
+        """A name or a number."""
+        match node:
+            case ast.Constant(value=bool()):
+                pass
+            case ast.Constant(value=int() | float() as value):
+                return lambda _: value
+            case ast.UnaryOp(
+                op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)
+            ):
+                return lambda _: -value if isinstance(sign, ast.USub) else value
+            case ast.Name(id=name):
+                if name not in self._shares and name not in self._counts:
+                    known = ", ".join([*self._shares, *self._counts])
+                    raise self._refusal(node, f"no value or finding {name!r}; known: {known}")
+                return lambda values: values(name)
+        raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
+
+    def _refusal(self, node: ast.expr, problem: str) -> UserError:
+        before = self._text.encode()[: node.col_offset].decode()
+        return _fault(self._text, len(before) + 1, problem)
+
+
+def _joined(parts: Sequence[bool | None], *, deciding: bool) -> bool | None:
+    """Parts joined by ``or``, where one true one decides, or by ``and``, where one false one does."""
+    return deciding if deciding in parts else None if None in parts else not deciding
