@@ -5,12 +5,14 @@ import time
 
 import msgspec
 import pytest
+from report_runs import House, Lenient, build_run
 from viewing_runs import standard_runs
 
 from truegrade import api
 from truegrade.apps.viewer.detail import ComparisonPage, RunDetail
 from truegrade.apps.viewer.listing import RunPage
-from truegrade.apps.viewer.sample_table import SamplePage
+from truegrade.apps.viewer.run_catalogue import look
+from truegrade.apps.viewer.sample_table import SamplePage, Tables
 from truegrade.store import Run
 
 GROWING = "deep/er/growing"
@@ -241,3 +243,9 @@ def test_the_state_is_as_fresh_as_promised(view, tmp_path):
         time.sleep(0.6)
         assert {one.run.id for one in runs(viewer).runs} == {"cockatoo", "magpie", GROWING}
         assert viewer.refused("/api/run", run="parrot")[0] == 404
+
+
+def test_profiles_stand_in_the_order_of_the_report(tmp_path):
+    run = build_run(tmp_path / "run", tasks=3, samples=1, profiles=(Lenient(), House()))
+    table = Tables().of(look(tmp_path, run.path))
+    assert table.profiles == ["lenient@1", "house@1"] == [each["profile"] for each in run.summary["profiles"]]

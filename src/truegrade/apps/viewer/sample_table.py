@@ -13,11 +13,13 @@ import msgspec
 
 from truegrade.apps.viewer.listing import Limit, Offset
 from truegrade.apps.viewer.run_catalogue import Folder
+from truegrade.errors import UserError
 from truegrade.files.json_text import decode
 from truegrade.records import Completion, SampleKey, Verdict
 from truegrade.report.sample_blocks import LINE_CHARS
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
 from truegrade.store.journal import Follower, Span
+from truegrade.store.manifest import read_manifest
 from truegrade.store.run import StoredPrompt
 from truegrade.web.messages import Refusal
 
@@ -179,7 +181,7 @@ class SampleTable:
                 self.version += 1
                 if judged.profile not in self._files:
                     self._files[judged.profile] = name
-                    self.profiles.append(judged.profile)
+                    self.profiles = self._in_order_of_grading([*self.profiles, judged.profile])
                 line = judged.detail[:LINE_CHARS]
                 row = self._row(judged.problem_id, judged.sample)
                 row.verdicts[judged.profile] = Judged(span, judged.passed, judged.reason, line)
@@ -187,6 +189,14 @@ class SampleTable:
             self._prompts = {}
         for span, prompted in self._prompted.news():
             self._prompts[prompted.problem_id] = span
+
+    def _in_order_of_grading(self, profiles: list[str]) -> list[str]:
+        """As the manifest has them, which is the order of the report; what it does not name comes last."""
+        try:
+            known = list(read_manifest(self._path / "manifest.json").profiles)
+        except UserError:
+            return profiles
+        return sorted(profiles, key=lambda name: known.index(name) if name in known else len(known))
 
     def _row(self, problem_id: str, sample: int) -> Row:
         key = SampleKey(problem_id, sample)
