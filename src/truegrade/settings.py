@@ -1,7 +1,7 @@
 """The settings of a run, each declared once.
 
 A field of `RunSettings` says type, default, help, section of the help, and how it is given on the command line
-(`truegrade.records.config.Option`). From it come the options of ``run``, ``generate`` and ``grade``
+(`truegrade.records.config.Option`). From it come the options of ``run`` and ``grade``
 (`truegrade.cli.options`), the keywords of the functions (`keywords_of`), the keys of suites, and the reference.
 Sampling and the policy of requests are structs of their own, since completions and services are given them alone.
 """
@@ -291,7 +291,6 @@ GRADING_ONLY = tuple(each.name for each in settings_of(RunSettings) if each.opti
 
 COMMANDS: Mapping[str, tuple[type[msgspec.Struct], Container[str]]] = {
     "run": (PairsSettings, ()),
-    "generate": (RunSettings, GRADING_ONLY),
     "grade": (GradeSettings, ()),
 }
 """Whose options are settings: of which struct, without which of its fields."""

@@ -149,6 +149,20 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def refuse(*names: str, why: str) -> None:
+    """See that no option of these parameters stands in the line of the running command.
+
+    Raises:
+        UsageError: one does; ``why`` says behind its name what is wrong with that.
+    """
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    for each in context.command.params:
+        if each.name in names and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{each.opts[0]} {why}")
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 
 window_option = click.option(
