@@ -187,7 +187,7 @@ def main(context: click.Context, log_level: str) -> None:
 # --------------------------------------------------------------------------------------- the three verbs
 
 
-@main.command(cls=SettingsCommand, several=("model",))
+@main.command(cls=SettingsCommand, several=("model",), basic=("ungraded",))
 @click.argument("benchmark", nargs=-1, required=True)
 @click.option("--no-grade", "ungraded", is_flag=True, help="Store the samples and stop there.")
 @json_option
