@@ -1,4 +1,4 @@
-"""Seconds of `truegrade run` beside `generate` and `grade` in turn, with a service that takes its time.
+"""Seconds of `truegrade run` beside `run --no-grade` and `grade` in turn, with a service that takes its time.
 
     python bench/beside.py HUMANEVAL.jsonl.gz [--latency 0.5] [--cpu 0.13] [--connections 8] [--repeats 3]
 
@@ -84,9 +84,8 @@ def main() -> None:
     for _ in range(given.repeats):
         with tempfile.TemporaryDirectory(prefix="truegrade-bench-") as made:
             folder = Path(made)
-            turns.append(
-                seconds(folder, environment, ["generate", *asked, "--out", "a"], ["grade", "a", *asked[1:3]])
-            )
+            only = ["run", *asked, "--no-grade", "--out", "a"]
+            turns.append(seconds(folder, environment, only, ["grade", "a", *asked[1:3]]))
             together.append(seconds(folder, environment, ["run", *asked, "--out", "b"]))
     print(f"generate, then grade: {', '.join(f'{each:.1f}' for each in turns)} s")
     print(f"run:                  {', '.join(f'{each:.1f}' for each in together)} s")

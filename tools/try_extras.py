@@ -203,7 +203,7 @@ def try_extra(wheel: Path, extra: str) -> Tried:
         mb, packages = environment.size()
         (folder / "problems.jsonl").write_text(json.dumps(PROGRAM) + "\n")
         environment.run(f"truegrade {MADE}")
-        environment.run("truegrade lm-eval-tasks tasks micro-repair")
+        environment.run("truegrade export micro-repair --format lm-eval --out tasks")
         command, says = USES[extra]
         said = environment.use(command)
         told = re.search(says, said, re.DOTALL) and "pip install" not in said and "Traceback" not in said

@@ -1,7 +1,7 @@
 """The settings of a run, each declared once.
 
 A field of `RunSettings` says type, default, help, section of the help, and how it is given on the command line
-(`truegrade.records.config.Option`). From it come the options of ``run``, ``generate`` and ``grade``
+(`truegrade.records.config.Option`). From it come the options of ``run`` and ``grade``
 (`truegrade.cli.options`), the keywords of the functions (`keywords_of`), the keys of suites, and the reference.
 Sampling and the policy of requests are structs of their own, since completions and services are given them alone.
 """
@@ -77,14 +77,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What running and grading have in common."""
 
     data: Annotated[str | Path | None, Option(
-        "--data", "Local data file, or a folder that holds it.", PROBLEMS,
+        "--data", "Local data file, or a folder that holds it.", PROBLEMS, basic=True,
     )] = None  # fmt: skip
     task_args: Annotated[Mapping[str, str], Option(
         "-T", "Task argument, e.g. -T split=test or -T prompt=base.", PROBLEMS,
     )] = {}  # fmt: skip
     profiles: Annotated[Sequence["AnyProfile"], Option(
         "--as", "Profile to grade under; the first also words the prompts.", PROBLEMS, metavar="PROFILE",
-        suite=True,
+        suite=True, basic=True,
     )] = ("strict",)  # fmt: skip
     exclude_seen: Annotated[bool, Option(
         "--exclude-seen", "Leave out the problems that the adapter learned from, instead of refusing them.",
@@ -94,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "-k", "Report pass@K. [default: 1, 5, 10, 25, 50, 100 as far as there are samples]", GRADING, least=1,
     )] = ()  # fmt: skip
     workers: Annotated[int | None, Option(
-        "--workers", "Programs run at once. [default: one per core]", GRADING, least=1,
+        "--workers", "Programs run at once. [default: one per core]", GRADING, least=1, basic=True,
     )] = None  # fmt: skip
     cutoff: Annotated[str | None, Option(
         "--cutoff", "Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.", GRADING,
@@ -126,6 +126,7 @@ class RunSettings(Settings, frozen=True, kw_only=True):
     model: Annotated["str | Model", Option(
         "--model -m", "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME. [default: the"
         " model in the box, embedded/truegrade-micro]", MODEL,
+        basic=True,
     )] = DEFAULT_MODEL  # fmt: skip
     adapter: Annotated[str | Path | None, Option(
         "--adapter", "LoRA or DoRA adapter in PEFT format; for embedded/NAME and hf/NAME (-M adapter=FOLDER).",
@@ -133,16 +134,21 @@ class RunSettings(Settings, frozen=True, kw_only=True):
     )] = None  # fmt: skip
     agent: Annotated["str | Agent | None", Option(
         "--agent", "Agent that calls the model in several steps: agentcoder, self-repair.", MODEL, metavar="NAME",
+        basic=True,
     )] = None  # fmt: skip
     agent_args: Annotated[Json, Option(
         "-A", "Agent argument, e.g. -A variant=repaired (truegrade list agents).", MODEL,
     )] = {}  # fmt: skip
-    base_url: Annotated[str | None, Option("--base-url", "Address of an OpenAI-compatible service.", MODEL)] = None
+    base_url: Annotated[str | None, Option(
+        "--base-url", "Address of an OpenAI-compatible service.", MODEL, basic=True,
+    )] = None  # fmt: skip
     model_args: Annotated[Json, Option("-M", "Model argument, passed on to the service.", MODEL)] = {}
-    n: Annotated[int, Option("-n --epochs", "Samples per problem.", SAMPLING, least=1, suite=True)] = 1
+    n: Annotated[int, Option(
+        "-n --epochs", "Samples per problem.", SAMPLING, least=1, suite=True, basic=True,
+    )] = 1  # fmt: skip
     limit: Annotated["Limit", Option(
         "--limit", "The first N problems, or a 1-based range; counts programs where several problems share one.",
-        PROBLEMS, metavar="N|A-B", reads="part", suite=True,
+        PROBLEMS, metavar="N|A-B", reads="part", suite=True, basic=True,
     )] = None  # fmt: skip
     ids: Annotated[Sequence[str], Option("--id", "One problem, by its id.", PROBLEMS)] = ()
     sampling: Annotated[Sampling, Option("", "Parameters of generation.")] = Sampling()
@@ -165,7 +171,7 @@ class RunSettings(Settings, frozen=True, kw_only=True):
     )] = False  # fmt: skip
     out: Annotated[str | Path | None, Option(
         "--out", "Folder of the run; with several runs, the folder that holds theirs. [default: runs/<name>]",
-        OTHER,
+        OTHER, basic=True,
     )] = None  # fmt: skip
 
     @property
@@ -206,25 +212,25 @@ class GradeSettings(Settings, frozen=True, kw_only=True):
 
     benchmark: Annotated["str | BenchmarkSpec | None", Option(
         "--benchmark -b", "Benchmark that the completions of a file answer; runs and Inspect logs record it.",
-        PROBLEMS,
+        PROBLEMS, basic=True,
     )] = None  # fmt: skip
     file_format: Annotated["str | Importer | None", Option(
-        "--format", "Format of the file. [default: detected]", PROBLEMS,
+        "--format", "Format of the file. [default: detected]", PROBLEMS, basic=True,
     )] = None  # fmt: skip
     limit: Annotated["Limit", Option(
         "--limit", "Problems that a file answers: the first N, or a 1-based range.", PROBLEMS, metavar="N|A-B",
-        reads="part",
+        reads="part", basic=True,
     )] = None  # fmt: skip
     timeout_s: Annotated[float | None, Option(
         "--timeout", "CPU seconds of a program, call or test, instead of the profiles' own limits: settles"
-        " verdicts at or near a time limit.", GRADING, metavar="SECONDS",
+        " verdicts at or near a time limit.", GRADING, metavar="SECONDS", basic=True,
     )] = None  # fmt: skip
     adapter: Annotated[str | Path | None, Option(
         "--adapter", "Adapter that the completions were made with: problems that it learned from are refused.",
         MODEL, metavar="FOLDER",
     )] = None  # fmt: skip
     out: Annotated[str | Path | None, Option(
-        "--out", "Folder of the run that is made from a file or a pack.", OTHER,
+        "--out", "Folder of the run that is made from a file or a pack.", OTHER, basic=True,
     )] = None  # fmt: skip
 
 
@@ -292,7 +298,6 @@ GRADING_ONLY = tuple(each.name for each in settings_of(RunSettings) if each.opti
 
 COMMANDS: Mapping[str, tuple[type[msgspec.Struct], Container[str]]] = {
     "run": (PairsSettings, ()),
-    "generate": (RunSettings, GRADING_ONLY),
     "grade": (GradeSettings, ()),
 }
 """Whose options are settings: of which struct, without which of its fields."""

@@ -258,12 +258,12 @@ def test_mistakes_are_one_sentence_and_exit_code_2(arguments, sentence):
     assert done.stderr.count("\n") == 1
 
 
-def test_without_a_key_the_default_model_runs_too_on_both_commands():
-    for command in ("run", "generate"):
-        arguments = [command, "humaneval", "--limit", "3-4", "--agent", "agentcoder", "--out", command, "--json"]
+def test_without_a_key_the_default_model_runs_too_with_and_without_grading():
+    for out, more in (("run", ()), ("asked", ("--no-grade",))):
+        arguments = ["run", "humaneval", "--limit", "3-4", "--agent", "agentcoder", "--out", out, "--json", *more]
         done = CliRunner().invoke(main, [*arguments, "-A", "rounds=2"])
         assert done.exit_code == 0, done.stderr
-    graded = json.loads(CliRunner().invoke(main, ["grade", "generate", "--json"]).stdout)
+    graded = json.loads(CliRunner().invoke(main, ["grade", "asked", "--json"]).stdout)
     ran = truegrade.load("run").summary
     assert graded["agent"]["settled"] == ran["agent"]["settled"] == 2
     assert graded["profiles"][0]["tasks"] == ran["profiles"][0]["tasks"]

@@ -35,8 +35,9 @@ def invoke(*arguments):
 def test_a_run_with_another_adapter_is_another_run(llama_folder, adapters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = (
-        "generate",
+        "run",
         "micro-repair",
+        "--no-grade",
         "--limit",
         "2",
         "--max-tokens",
@@ -66,7 +67,16 @@ def test_a_run_with_another_adapter_is_another_run(llama_folder, adapters, tmp_p
 def test_models_that_take_none(model, adapters, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     result = invoke(
-        "generate", "micro-repair", "-T", "size=2", *model, "--adapter", adapters / "0", "--out", tmp_path / "run"
+        "run",
+        "micro-repair",
+        "--no-grade",
+        "-T",
+        "size=2",
+        *model,
+        "--adapter",
+        adapters / "0",
+        "--out",
+        tmp_path / "run",
     )
     assert result.exit_code == 2
     assert "takes no adapter here" in result.stderr and "--lora-modules" in result.stderr
@@ -74,7 +84,9 @@ def test_models_that_take_none(model, adapters, tmp_path, monkeypatch):
 
 
 def test_one_adapter_at_a_time(adapters):
-    result = invoke("generate", "micro-repair", "-M", f"adapter={adapters / '1'}", "--adapter", adapters / "0")
+    result = invoke(
+        "run", "micro-repair", "--no-grade", "-M", f"adapter={adapters / '1'}", "--adapter", adapters / "0"
+    )
     assert result.exit_code == 2
     assert "--adapter and -M adapter" in result.stderr
 

@@ -100,7 +100,7 @@ def test_nothing_is_generated_where_the_profile_has_no_words_or_the_folder_canno
             with pytest.raises(UserError):
                 truegrade.generate("micro-repair", model="openai-compatible/x", base_url=server.url, limit=1,
                                    probe=True, **arguments)  # fmt: skip
-            assert cli("generate", "micro-repair", *service, *options)[0] == 2
+            assert cli("run", "micro-repair", "--no-grade", *service, *options)[0] == 2
         assert server.requests == []
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -166,3 +166,18 @@ def test_a_run_graded_by_an_earlier_version_of_a_profile_is_resumed_and_graded_a
     assert len((tmp_path / "r" / "completions.jsonl").read_text().splitlines()) == 2
     code, _, err = cli("compare", "r", "--as", now, "--as", before)
     assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("micro-repair", "-k", "5"), "-k is about grading, and --no-grade does none"),
+        (("micro-repair", "--workers", "2"), "--workers is about grading"),
+        (("micro-repair", "humaneval"), "one model about one benchmark"),
+        (("quick",), "one model about one benchmark"),
+        (("micro-repair", "-m", "baseline/empty", "-m", "baseline/reference"), "one model about one benchmark"),
+    ],
+)
+def test_what_a_run_without_grading_cannot_do_is_refused(cli, words, why):
+    code, _, err = cli("run", *words, "--no-grade")
+    assert code == 2 and why in err and err.count("\n") == 1, err

@@ -1,4 +1,4 @@
-"""`truegrade compare` and `truegrade power` as a user meets them; those of docs/results.md for real."""
+"""`truegrade compare` as a user meets them; those of docs/results.md for real."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def said(*arguments, code=0):
 
 
 def test_two_runs_in_words():
-    words = said("compare", "runs/before", "runs/after", "--power", 2)
+    words = said("compare", "runs/before", "runs/after", "--power", "--points", 2)
     assert "toy/better − toy/parrot under house@1: +12.5 points, 95 % CI [" in words
     assert "better 10 worse 5 same 25" in words
     assert f"toy/better higher 10: {task(0)}, {task(1)}, {task(8)}" in words
@@ -145,13 +145,26 @@ def test_the_table_of_models_and_benchmarks_is_a_file():
 
 
 def test_power_prints_what_was_not_given():
-    assert "10 % of problems 5 points 351 80.0 %" in said("power", "--points", 5, "--discordant", 10)
-    assert "10 % of problems 7.47 points 164 80.0 %" in said("power", "--tasks", 164, "--discordant", 10)
-    assert "10 % of problems 5 points 164 42.7 %" in said(
-        "power", "--points", 5, "--tasks", 164, "--discordant", 10
-    )
-    assert "5 % of problems none 20" in said("power", "--tasks", 20, "--discordant", 5)
-    assert "--points" in said("power", code=2)
+    planned = ("compare", "--power", "--discordant")
+    assert "10 % of problems 5 points 351 80.0 %" in said(*planned, 10, "--points", 5)
+    assert "10 % of problems 7.47 points 164 80.0 %" in said(*planned, 10, "--tasks", 164)
+    assert "10 % of problems 5 points 164 42.7 %" in said(*planned, 10, "--points", 5, "--tasks", 164)
+    assert "5 % of problems none 20" in said(*planned, 5, "--tasks", 20)
+    assert "--points" in said("compare", "--power", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "without runs: truegrade compare --power --points 2"),
+        (("--power", "--points", 2, "--all-pairs"), "--all-pairs is about runs, and --power is given none"),
+        (("runs/before", "runs/after", "--power"), "add --points"),
+        (("runs/before", "runs/after", "--points", 2), "add --power"),
+        (("runs/before", "runs/after", "--tasks", 164), "--tasks is about a comparison that is planned"),
+    ],
+)
+def test_what_a_comparison_without_or_with_runs_cannot_be_asked_is_refused(words, why):
+    assert why in said("compare", *words, code=2)
 
 
 def documented():
@@ -159,11 +172,7 @@ def documented():
     lines = [
         line.removeprefix("$ truegrade ") for block in blocks for line in block.splitlines() if line[:2] == "$ "
     ]
-    return [line for line in lines if line.startswith(("compare ", "power "))]
-
-
-def test_the_document_shows_both_commands():
-    assert {line.split()[0] for line in documented()} == {"compare", "power"}
+    return [line for line in lines if line.startswith("compare ")]
 
 
 @pytest.mark.parametrize("line", documented())

@@ -290,7 +290,7 @@ def command(*words: object) -> tuple[int, str]:
 
 def write_replies(golden: Golden, asked: list[object], folder: Path) -> None:
     """A completion of every kind to every problem, made from the reference's; the last has failed."""
-    code, said = command("generate", *asked, "-m", "baseline/reference", "--out", folder / "reference")
+    code, said = command("run", *asked, "--no-grade", "-m", "baseline/reference", "--out", folder / "reference")
     assert code == 0, said
     rows = [json.loads(line) for line in (folder / "reference" / "completions.jsonl").read_text().splitlines()]
     with (folder / "replies.jsonl").open("w") as lines:
@@ -407,7 +407,7 @@ def test_runs_side_by_side_are_as_they_were(tmp_path, request):
     sections = {}
     for words in (
         ["compare", *models],
-        ["compare", *models, "--all-pairs", "--power", 5],
+        ["compare", *models, "--all-pairs", "--power", "--points", 5],
         ["compare", *models, "--table"],
         ["check", "50", "stored"],
         ["check", "stored"],

@@ -64,9 +64,9 @@ def smaller(line, address, stood_in=frozenset()):
     Benchmarks of ``stood_in`` read a stand-in for their file.
     """
     words = shlex.split(line, comments=True)
-    if words[0] in ("run", "generate", "grade") and stood_in & set(words):
+    if words[0] in ("run", "grade") and stood_in & set(words):
         words += [part for name, value in MODIFIED.items() for part in ("-T", f"{name}={value}")]
-    if words[0] in ("run", "generate"):
+    if words[0] == "run":
         first = (
             "3-4" if "--agent" in words and not stood_in & set(words) else "1" if "doubling.py" in words else "1-2"
         )  # which has one problem

@@ -10,7 +10,7 @@ import pytest
 import truegrade
 from truegrade import api
 from truegrade.analysis.comparison import compare_runs
-from truegrade.analysis.standings import standings
+from truegrade.analysis.standings import plan, standings
 from truegrade.api.pairs import run_all
 from truegrade.api.suites import run_suite
 from truegrade.apps.assay import Battery, assay
@@ -19,23 +19,23 @@ from truegrade.apps.assay.hardening import harden
 from truegrade.apps.assay.opening import replay
 from truegrade.apps.evolve.running import evolve
 from truegrade.apps.evolve.settings import EvolutionSettings
+from truegrade.apps.integrations.lm_eval import write_task
 from truegrade.cli import main
 from truegrade.cli.groups import with_apps
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_document import export_comparison
 from truegrade.settings import COMMANDS, DEFAULT_MODEL, GRADING_ONLY, RunSettings, keywords_of, settings_of
 
-ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if"}
+ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if", "ungraded"}
 """How a command prints; Python is handed objects."""
 
 FUNCTIONS = {
     "run": [run_suite, api.run, Sampling, RequestPolicy],
-    "generate": [api.generate, Sampling, RequestPolicy],
     "grade": [api.grade],
     "check": [api.check],
     "report": [api.report_files],
-    "export": [api.export],
-    "compare": [compare_runs, standings, export_comparison],
+    "export": [write_task, api.export],
+    "compare": [compare_runs, plan, standings, export_comparison],
     "evolve": [evolve, EvolutionSettings],
     "assay measure": [assay, Battery],
     "assay harden": [harden],
@@ -48,8 +48,10 @@ OTHERWISE = {
     ("grade", "sources"): "completions",
     ("check", "what"): "path",
     ("report", "runs"): "run_",
-    ("export", "run"): "run_",
+    ("export", "what"): "run_",
     ("compare", "table"): "runs",
+    ("compare", "planned"): "points",
+    ("compare", "runs"): "runs",
     ("evolve", "config"): "settings",
     ("assay measure", "more"): "benchmarks",
     ("assay measure", "classes"): "battery",
@@ -63,7 +65,7 @@ OTHERWISE = {
 UNLESS_GIVEN = {"run": {"model": ((DEFAULT_MODEL,), DEFAULT_MODEL)}, "check": {"profile": (None, "strict")}}
 """Options that differ from the parameter in this alone: there may be several, or it depends on what is checked."""
 
-TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
+TAKES = {"run": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],
          "assay verdicts": ["."], "assay replay": [".", "x"]}  # fmt: skip
 """What each command cannot do without."""
@@ -154,7 +156,8 @@ def test_every_setting_is_an_option_and_a_keyword_as_its_field_says(command):
             assert option.help.startswith(setting.option.text.partition(" [default")[0])
         if setting.within is None:
             assert setting.name in keywords or setting.name in ("skip_missing", "models")
-    assert options.keys() - {setting.name for setting in settings_of(kind, but)} == {"as_json"}
+    own = options.keys() - {setting.name for setting in settings_of(kind, but)}
+    assert own == ({"as_json", "ungraded"} if command == "run" else {"as_json"})
 
 
 def test_a_field_more_is_an_option_a_keyword_and_a_line_of_the_help():

@@ -159,7 +159,7 @@ def service():
 def generate(service, out, *options):
     result = CliRunner().invoke(
         main,
-        ["generate", "micro-repair", "-T", "size=3", "--limit", "3", "-n", "2", "--temperature", "1",
+        ["run", "micro-repair", "--no-grade", "-T", "size=3", "--limit", "3", "-n", "2", "--temperature", "1",
          "--model", "openai/m", "--base-url", service.url, "--out", str(out),
          "-M", "input_price=1", "-M", "output_price=1", *options],
     )  # fmt: skip
@@ -211,7 +211,7 @@ def test_a_graded_run_says_that_it_is_no_second_draw(service, tmp_path):
 def test_an_agent_is_not_answered_from_the_cache(service, tmp_path, humaneval_file):
     for out in "ab":
         result = CliRunner().invoke(
-            main, ["generate", "humaneval", "--data", str(humaneval_file), "--limit", "1", "--cache",
+            main, ["run", "humaneval", "--no-grade", "--data", str(humaneval_file), "--limit", "1", "--cache",
                    "--agent", "agentcoder", "--model", "openai/m", "--base-url", service.url,
                    "--out", str(tmp_path / out)])  # fmt: skip
         assert result.exit_code == 0, result.output
@@ -228,7 +228,7 @@ def test_a_killed_run_starts_anew_elsewhere_without_paying_twice(tmp_path):
         return scripted.Answer(scripted.chat(f"reply {number}"), hold=number == 7)
 
     with scripted.scripted_server(answer) as server:
-        arguments = ["generate", "micro-repair", "-T", "size=12", "--limit", "12", "--model", "openai/m",
+        arguments = ["run", "micro-repair", "--no-grade", "-T", "size=12", "--limit", "12", "--model", "openai/m",
                      "--base-url", server.url, "--cache", "--max-connections", "1"]  # fmt: skip
         command = [sys.executable, "-m", "truegrade", *arguments, "--out", str(tmp_path / "a"), "--timeout", "60"]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)

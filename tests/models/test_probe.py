@@ -233,8 +233,9 @@ def test_options_of_the_probe_need_a_model():
 
 def run_with_probe(tmp_path, *options, lies=()):
     with scripted.scripted_server(Speaker(lies=lies)) as server:
-        arguments = ("generate", "micro-repair", "-T", "size=2", "--limit", "2", "--max-tokens", "8", "--probe",
-                     "-m", "openai/served", "--base-url", server.url, "--out", str(tmp_path / "run"))  # fmt: skip
+        arguments = ("run", "micro-repair", "--no-grade", "-T", "size=2", "--limit", "2", "--max-tokens", "8",
+                     "--probe", "-m", "openai/served", "--base-url", server.url,
+                     "--out", str(tmp_path / "run"))  # fmt: skip
         return CliRunner().invoke(main, [*arguments, *options]), server
 
 

@@ -66,7 +66,7 @@ def test_a_run_by_batch_stores_what_an_ordinary_one_does_at_half_the_price():
 
 def killed(server, when):
     """A command that is killed as soon as something holds of the server."""
-    command = ["generate", "humaneval", "-m", "anthropic/m", "--base-url", server.url, "--limit", "3",
+    command = ["run", "humaneval", "--no-grade", "-m", "anthropic/m", "--base-url", server.url, "--limit", "3",
                "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
     signalled(command, when, signal.SIGKILL)
 

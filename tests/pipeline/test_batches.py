@@ -120,8 +120,8 @@ def test_the_whole_line_with_verdicts_by_the_command():
 
 def killed(server, when):
     """A command that is killed as soon as something holds of the server."""
-    command = ["generate", "humaneval", "-m", "openai/gpt-4o-mini", "--base-url", server.url, "--limit", "3",
-               "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
+    command = ["run", "humaneval", "--no-grade", "-m", "openai/gpt-4o-mini", "--base-url", server.url,
+               "--limit", "3", "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
     signalled(command, when, signal.SIGKILL)
 
 
@@ -279,8 +279,8 @@ def test_a_batch_that_was_cancelled_keeps_what_was_answered_and_ends_the_command
 def test_a_batch_that_fails_its_validation_is_one_line_with_the_services_reason(code, message, advice):
     fault = {"code": code, "message": message, "line": 2}
     with openai_batch_server(ends="failed", fault=fault) as server:
-        command = ["generate", "humaneval", "-m", "openai/gpt-4o-mini", "--base-url", server.url, "--limit", "3",
-                   "--batch", "-M", "batch_poll_s=0.01", "--out", "run"]  # fmt: skip
+        command = ["run", "humaneval", "--no-grade", "-m", "openai/gpt-4o-mini", "--base-url", server.url,
+                   "--limit", "3", "--batch", "-M", "batch_poll_s=0.01", "--out", "run"]  # fmt: skip
         result = CliRunner().invoke(main, command)
         assert result.exit_code == 2
         last = result.stderr.splitlines()[-1]
@@ -293,8 +293,8 @@ def test_a_batch_that_fails_its_validation_is_one_line_with_the_services_reason(
 
 def test_ctrl_c_says_that_the_batch_goes_on(tmp_path):
     with openai_batch_server(polls=10**9) as server:
-        command = ["generate", "humaneval", "-m", "openai/gpt-4o-mini", "--base-url", server.url, "--limit", "1",
-                   "--batch", "-M", "batch_poll_s=0.02", "--out", "run"]  # fmt: skip
+        command = ["run", "humaneval", "--no-grade", "-m", "openai/gpt-4o-mini", "--base-url", server.url,
+                   "--limit", "1", "--batch", "-M", "batch_poll_s=0.02", "--out", "run"]  # fmt: skip
         with (tmp_path / "err").open("w") as file:
             ended = signalled(
                 command, lambda: server.requests.count("GET /v1/batches/batch_0") >= 2, signal.SIGINT, stderr=file

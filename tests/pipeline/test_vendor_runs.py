@@ -46,7 +46,7 @@ def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(mod
     field, body, _ = SERVICES[model]
     with vendor_server(lambda _: scripted.Answer(body, delay_s=0.05)) as (server, url):
         options = ("--base-url", url, "--limit", "30", "--max-connections", "4", "--out", "run", "--json")
-        command = ["generate", "humaneval", "--model", model, *options]
+        command = ["run", "humaneval", "--no-grade", "--model", model, *options]
         signalled(command, lambda: len(server.requests) >= 15, signal.SIGKILL)
         stored = len(truegrade.load("run").answered())
         assert 5 < stored < 30
@@ -63,8 +63,8 @@ def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(mod
 def test_a_cost_limit_needs_a_price_and_is_kept(model):
     _, body, _ = SERVICES[model]
     with vendor_server([scripted.Answer(body)]) as (server, url):
-        command = ["generate", "humaneval", "--model", model, "--base-url", url, "--limit", "3", "--out", "run",
-                   "--max-cost", "0.00007", "--max-connections", "1"]  # fmt: skip
+        command = ["run", "humaneval", "--no-grade", "--model", model, "--base-url", url, "--limit", "3",
+                   "--out", "run", "--max-cost", "0.00007", "--max-connections", "1"]  # fmt: skip
         refused = CliRunner().invoke(main, command)
         assert refused.exit_code == 2
         assert "--max-cost needs the price" in refused.output and "input_price" in refused.output

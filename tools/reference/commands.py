@@ -29,7 +29,8 @@ def page() -> str:
         for path, command in _commands(("truegrade",), with_apps(main))
         if command is not main
     ]
-    return as_page("Command line", "`--help` on any command prints the same.", codes, *sections)
+    about = "`--help` on any command prints the same, and on `run` and `grade` `--help-all`."
+    return as_page("Command line", about, codes, *sections)
 
 
 def _commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:

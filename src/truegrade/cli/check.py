@@ -16,6 +16,7 @@ from truegrade.cli.options import (
     notice,
     print_json,
     progress_for,
+    refuse,
     unsafe_option,
     with_flags,
 )
@@ -99,28 +100,15 @@ def check(ctx: click.Context, /, what: tuple[str, ...], as_json: bool, **options
     if not claim and re.fullmatch(r"[\d.]+%?", named) and not path.exists():
         raise click.UsageError(f"{named} is a number: name what it is about, truegrade check {named} FILE")
     if not claim:
-        _refuse(
-            ctx, (*OF_CLAIM, *OF_MADE_RUN), f"is about a claim, and none is given: truegrade check 67.7 {named}"
-        )
+        refuse(*OF_CLAIM, *OF_MADE_RUN, why=f"is about a claim, and none is given: truegrade check 67.7 {named}")
         holds = _audit(path, options, as_json=as_json)
     elif is_run(path):
-        _refuse(
-            ctx, (*OF_MADE_RUN, *OF_GRADING), f"is about grading, and a claim about the run {named} grades none"
-        )
+        refuse(*OF_MADE_RUN, *OF_GRADING, why=f"is about grading, and a claim about the run {named} grades none")
         holds = _draw_of_run(claim[0], path, options, as_json=as_json)
     else:
         holds = _number_of_file(claim[0], path, options, as_json=as_json)
     if not holds:
         ctx.exit(EXIT_NOT_HELD)
-
-
-def _refuse(ctx: click.Context, names: Collection[str], why: str) -> None:
-    """See that none of these options stands in the line."""
-    from click.core import ParameterSource
-
-    for each in ctx.command.params:
-        if each.name in names and ctx.get_parameter_source(each.name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{each.opts[0]} {why}")
 
 
 def _of(names: Collection[str], options: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import click
 
 from truegrade import __version__
 from truegrade.cli.check import check
-from truegrade.cli.compare import compare, leaderboard, power
+from truegrade.cli.compare import compare, leaderboard
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.files import completion, export, pack, report
@@ -32,6 +32,7 @@ from truegrade.cli.options import (
     notice,
     print_json,
     progress_for,
+    refuse,
     remember_command,
     tell,
     unsafe_option,
@@ -54,13 +55,13 @@ EXIT_INTERRUPTED = 130
 
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Grade, run, check", ("grade", "run", "check", "assay", "generate")),
+    ("Grade, run, check", ("grade", "run", "check", "assay")),
     (
         "Read results",
-        ("report", "compare", "view", "leaderboard", "export", "pack", "power"),
+        ("report", "compare", "view", "leaderboard", "export", "pack"),
     ),
     ("Problems and models", ("data", "list", "evolve")),
-    ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
+    ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema")),
 )
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
 
@@ -189,10 +190,11 @@ def main(context: click.Context, log_level: str) -> None:
 # --------------------------------------------------------------------------------------- the three verbs
 
 
-@main.command(cls=SettingsCommand, several=("model",))
+@main.command(cls=SettingsCommand, several=("model",), basic=("ungraded",))
 @click.argument("benchmark", nargs=-1, required=True)
+@click.option("--no-grade", "ungraded", is_flag=True, help="Store the samples and stop there.")
 @json_option
-def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
+def run(benchmark: tuple[str, ...], ungraded: bool, as_json: bool, **_: Any) -> None:
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     Without --model the small model in the box is evaluated, offline: for a first look.
@@ -207,6 +209,9 @@ def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
 
     given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
     models = given.pop("model", ())
+    if ungraded:
+        _generate(benchmark, models, given, as_json=as_json)
+        return
     if any(is_suite(each) for each in benchmark):
         from truegrade.api.suites import run_suite
 
@@ -228,14 +233,17 @@ def run(benchmark: tuple[str, ...], as_json: bool, **_: Any) -> None:
         sys.exit(code)
 
 
-@main.command(cls=SettingsCommand)
-@click.argument("benchmark")
-@json_option
-def generate(benchmark: str, as_json: bool, **_: Any) -> None:
-    """Generate samples with a model and store them, without grading."""
+def _generate(benchmarks: Sequence[str], models: Sequence[str], given: dict[str, Any], *, as_json: bool) -> None:
+    """Ask one model about one benchmark, without grading."""
     from truegrade import api
+    from truegrade.pipeline.suites import is_suite
+    from truegrade.settings import GRADING_ONLY
 
-    made = api.generate(benchmark, **given_settings(), progress=progress_for(as_json), notice=notice)
+    refuse(*GRADING_ONLY, "skip_missing", why="is about grading, and --no-grade does none")
+    if len(benchmarks) > 1 or len(models) > 1 or is_suite(benchmarks[0]):
+        raise click.UsageError("--no-grade asks one model about one benchmark: name one of each")
+    given |= zip(("model",), models, strict=False)
+    made = api.generate(benchmarks[0], **given)
     stored = len(made.answered())
     if as_json:
         print_json({"run": str(made.path), "completions": stored})
@@ -311,7 +319,6 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
 main.add_command(export)
 main.add_command(pack)
 main.add_command(compare)
-main.add_command(power)
 main.add_command(leaderboard)
 main.add_command(report)
 main.add_command(check)

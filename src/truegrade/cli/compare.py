@@ -1,4 +1,4 @@
-"""The commands `compare` and `leaderboard`, which compare runs, and `power`, which plans a comparison."""
+"""The commands `compare` and `leaderboard`, which compare runs; the first plans a comparison, too."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from truegrade.cli.options import (
     echo,
     json_option,
     print_json,
+    refuse,
     window_option,
 )
 
+PLAN = ("tasks", "power", "discordant", "alpha")
+"""Parameters of `compare` that are about a comparison without runs."""
+
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option(
     "--as",
     "profiles",
@@ -31,10 +35,35 @@ from truegrade.cli.options import (
 @click.option("--all-pairs", "every_pair", is_flag=True, help="Compare all pairs of runs.")
 @click.option(
     "--power",
-    "points",
+    "planned",
+    is_flag=True,
+    help="Also the number of problems needed to detect a difference of --points. Without runs: of --points,"
+    " --tasks and --probability, the one that is not given.",
+)
+@click.option(
+    "--points", type=Number(0, 100, min_open=True), help="Difference between two runs, in percentage points."
+)
+@click.option("--tasks", type=click.IntRange(min=1), help="Number of problems of the benchmark, without runs.")
+@click.option(
+    "--probability",
+    "power",
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Power, the probability of detecting the difference, without runs. [default: 0.8]",
+)
+@click.option(
+    "--discordant",
+    multiple=True,
     type=Number(0, 100, min_open=True),
-    metavar="POINTS",
-    help="Also report the number of problems needed to detect a difference of this many percentage points.",
+    metavar="PERCENT",
+    help="Percentage of problems on which exactly one of the two runs is correct, without runs. Repeatable."
+    " [default: 5, 10, 20, 40]",
+)
+@click.option(
+    "--alpha",
+    default=0.05,
+    show_default=True,
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Significance level, two-sided, without runs.",
 )
 @click.option(
     "--confidence",
@@ -67,6 +96,7 @@ from truegrade.cli.options import (
 @json_option
 def compare(
     runs: tuple[Path, ...],
+    planned: bool,
     table: bool,
     every_pair: bool,
     file_format: str | None,
@@ -75,9 +105,19 @@ def compare(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compare graded runs, paired by problem: differences from the first, intervals, tests, wins and losses."""
+    """Compare graded runs, paired by problem: differences from the first, intervals, tests, wins and losses.
+
+    \b
+    truegrade compare runs/before runs/after
+    truegrade compare --power --points 2     how many problems show a difference of 2 points
+    """
     from truegrade.analysis.comparison import compare_runs
 
+    plan = {name: options.pop(name) for name in PLAN}
+    if planned and not runs:
+        _plan(options["points"], plan, as_json=as_json)
+        return
+    _refuse_without_power(runs, planned, options["points"])
     if every_pair and options["baseline"]:
         raise click.UsageError("--all-pairs takes no --baseline: leave one of them out")
     if file_format is None and (out is not None or open_page):
@@ -99,6 +139,34 @@ def compare(
         from truegrade.report.comparison_document import print_comparison
 
         print_comparison(found)
+
+
+def _plan(points: float | None, plan: dict[str, Any], *, as_json: bool) -> None:
+    """Print sample size, minimum detectable difference, or power of a comparison of two runs."""
+    from truegrade.analysis import standings
+
+    refuse(
+        *(str(each.name) for each in compare.params if each.name not in (*PLAN, "points", "planned", "as_json")),
+        why="is about runs, and --power is given none",
+    )
+    plans = standings.plan(points=points, **plan)
+    if as_json:
+        print_json(plans)
+    else:
+        from truegrade.report.standings_document import print_plans
+
+        print_plans(plans)
+
+
+def _refuse_without_power(runs: tuple[Path, ...], planned: bool, points: float | None) -> None:
+    """See that what is asked of these runs is what they can be asked."""
+    if not runs:
+        raise click.UsageError("Missing argument 'RUN...'; without runs: truegrade compare --power --points 2")
+    refuse(*PLAN, why="is about a comparison that is planned, and runs are given")
+    if planned and points is None:
+        raise click.UsageError("--power of given runs is about a difference: add --points")
+    if not planned:
+        refuse("points", why="is about the power of a comparison: add --power")
 
 
 def _table(
@@ -164,49 +232,3 @@ def leaderboard(
             echo(f"note: {name} is on no board: {why}", err=True)
     if open_page:
         click.launch(str(path))
-
-
-@click.command()
-@click.option(
-    "--points", type=Number(0, 100, min_open=True), help="Difference between two runs, in percentage points."
-)
-@click.option("--tasks", type=click.IntRange(min=1), help="Number of problems of the benchmark.")
-@click.option(
-    "--power",
-    type=Number(0, 1, min_open=True, max_open=True),
-    help="Power: probability of detecting the difference. [default: 0.8]",
-)
-@click.option(
-    "--discordant",
-    multiple=True,
-    type=Number(0, 100, min_open=True),
-    metavar="PERCENT",
-    help="Percentage of problems on which exactly one of the two runs is correct. Repeatable. [default: 5, 10,"
-    " 20, 40]",
-)
-@click.option(
-    "--alpha",
-    default=0.05,
-    show_default=True,
-    type=Number(0, 1, min_open=True, max_open=True),
-    help="Significance level, two-sided.",
-)
-@json_option
-def power(
-    points: float | None,
-    tasks: int | None,
-    power: float | None,
-    discordant: tuple[float, ...],
-    alpha: float,
-    as_json: bool,
-) -> None:
-    """Sample size, minimum detectable difference, or power of a comparison of two runs."""
-    from truegrade.analysis.standings import plan
-
-    plans = plan(points=points, tasks=tasks, power=power, discordant=discordant, alpha=alpha)
-    if as_json:
-        print_json(plans)
-    else:
-        from truegrade.report.standings_document import print_plans
-
-        print_plans(plans)

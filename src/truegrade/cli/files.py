@@ -1,12 +1,9 @@
-"""The commands that write files, `export`, `pack` and `report` among them, and the completion of shells.
-
-The commands that write files for other tools and other people: `export`, `pack`, `lm-eval-tasks`.
-"""
+"""The commands that write files, `export`, `pack` and `report`, and the completion of shells."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,55 +11,112 @@ import click
 from click.shell_completion import get_completion_class
 
 from truegrade.cli.options import (
+    Number,
     cutoff_option,
     data_option,
+    data_options,
     echo,
     json_option,
     log_to_option,
     notice,
     print_json,
+    refuse,
     window_option,
     with_flags,
 )
 
 if TYPE_CHECKING:
     from truegrade.app import ReportOfFolder
+    from truegrade.store.exporters import TaskExporter
+
+OF_TASKS = ("task_args", "repeats", "temperature", "max_tokens")
+"""Parameters of `export` that are about benchmarks as tasks."""
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("what", nargs=-1, required=True, type=click.Path(), metavar="RUN|BENCHMARK...")
 @click.option(
     "--format",
     "file_format",
     required=True,
     metavar="FORMAT",
     help="human-eval, evalplus, evalplus-results, bigcode, blog, seed-results, livecodebench, livecodebench-eval,"
-    " livecodebench-eval-all, evalscope-eval or inspect.",
+    " livecodebench-eval-all, evalscope-eval, inspect, or another that `truegrade list exporters` lists.",
 )
 @click.option(
-    "--as", "profile", metavar="PROFILE", help="Profile whose rules extract the answers. [default: the format's]"
+    "--as",
+    "profile",
+    metavar="PROFILE",
+    help="Profile whose rules extract the answers. [default: the format's; strict for tasks]",
 )
 @click.option("--benchmark", "-b", metavar="FILE.py", help="Benchmark file of a run that was made with one.")
-@click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it.")
-@click.option("--out", type=click.Path(path_type=Path), help="Output file. [default: in the run's folder]")
+@data_options
+@click.option(
+    "-n",
+    "--repeats",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Of tasks: samples per problem.",
+)
+@click.option("--temperature", type=Number(min=0), help="Of tasks. [default: 0 for one sample, 0.8 for several]")
+@click.option(
+    "--max-tokens",
+    default=2048,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Of tasks: maximum tokens per reply.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File, or folder of tasks. [default: in the run's folder]",
+)
 @json_option
-def export(
-    run: Path,
-    file_format: str,
-    profile: str | None,
-    benchmark: str | None,
-    data: Path | None,
-    out: Path | None,
-    as_json: bool,
-) -> None:
-    """Write a run in the file format of another tool (docs/formats.md)."""
-    from truegrade import api
+def export(what: tuple[str, ...], file_format: str, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Write a run in the file format of another tool, or benchmarks as its tasks (docs/formats.md).
 
-    path = api.export(run, file_format, profile=profile, benchmark=benchmark, data=data, out=out)
+    \b
+    truegrade export runs/NAME --format evalplus
+    truegrade export humaneval mbpp --format lm-eval --out tasks
+    """
+    from truegrade import api
+    from truegrade.store.exporters import REGISTRY, TaskExporter
+
+    found = REGISTRY.find(file_format).value
+    if isinstance(found, TaskExporter):
+        _export_tasks(found, what, out, options, as_json=as_json)
+        return
+    refuse(*OF_TASKS, why=f"is about tasks, and {file_format} is a format of runs")
+    if len(what) > 1:
+        raise click.UsageError(f"{file_format} is written of one run, and {len(what)} are given")
+    given = {name: options[name] for name in ("profile", "benchmark", "data")}
+    path = api.export(what[0], file_format, out=out, **given)
     if as_json:
         print_json({"file": str(path)})
     else:
         echo(path)
+
+
+def _export_tasks(
+    exporter: TaskExporter, benchmarks: Sequence[str], out: Path | None, options: dict[str, Any], *, as_json: bool
+) -> None:
+    """Write each benchmark as a task, and say how the other harness runs them."""
+    refuse("benchmark", why=f"is about a run, and {exporter.name} writes benchmarks")
+    if out is None:
+        raise click.UsageError(f"{exporter.name} is a folder of tasks: name it with --out")
+    args = dict(options["task_args"])
+    given = {
+        "profile": options["profile"] or "strict",
+        "prompt": args.pop("prompt", None),
+        "task_args": args,
+        **{name: options[name] for name in ("data", "repeats", "temperature", "max_tokens")},
+    }
+    names = [exporter.write(out, name, **given) for name in benchmarks]
+    if as_json:
+        print_json({"folder": str(out), "tasks": names})
+    else:
+        echo(exporter.command(out, names))
 
 
 @click.command()

@@ -149,6 +149,20 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def refuse(*names: str, why: str) -> None:
+    """See that no option of these parameters stands in the line of the running command.
+
+    Raises:
+        UsageError: one does; ``why`` says behind its name what is wrong with that.
+    """
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    for each in context.command.params:
+        if each.name in names and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{each.opts[0]} {why}")
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 
 window_option = click.option(
@@ -235,14 +249,24 @@ def _type_of(setting: Setting, kind: Any) -> click.ParamType[Any, Any]:
 
 
 class SettingsCommand(click.Command):
-    """A command that takes settings, and lists its options by the sections that they are in.
+    """A command that takes settings, and lists its options by the sections that they are in; the basic ones, or,
+    by ``--help-all``, every one.
 
     Args:
         several: settings that can be given several times here, where they are one value.
+        basic: options of its own that are listed among the basic ones.
     """
 
-    def __init__(self, *args: Any, several: Sequence[str] = (), **more: Any) -> None:
-        self._several = several
+    def __init__(self, *args: Any, several: Sequence[str] = (), basic: Sequence[str] = (), **more: Any) -> None:
+        self._several, self._basic = several, basic
+        self._help_all = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show all options and exit.",
+        )
         super().__init__(*args, **more)
 
     @cached_property
@@ -266,18 +290,43 @@ class SettingsCommand(click.Command):
     def params(self, declared: list[click.Parameter]) -> None:
         self.declared = declared
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its parameters, and the options that print its help."""
+        return [*super().get_params(ctx), self._help_all]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, a list for each section."""
         from truegrade.settings import OTHER, SECTIONS
 
         rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in SECTIONS}
-        for parameter in (each for each in self.get_params(ctx) if isinstance(each, click.Option)):
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        shown = [each for each in options if ctx.meta.get(_EVERYTHING) or self._is_basic(each)]
+        for parameter in shown:
             heading = parameter.setting.option.section if isinstance(parameter, SettingOption) else OTHER
             if (record := parameter.get_help_record(ctx)) is not None:
                 rows[heading].append(record)
         for heading in (each for each in SECTIONS if rows[each]):
             with formatter.section(heading):
                 formatter.write_dl(rows[heading])
+        if rest := len(options) - len(shown):
+            formatter.write_paragraph()
+            formatter.write_text(f"--help-all shows {rest} more options.")
+
+    def _is_basic(self, option: click.Option) -> bool:
+        if isinstance(option, SettingOption):
+            return option.setting.option.basic
+        return option.name in self._basic or not option.expose_value  # those that print help
+
+
+_EVERYTHING = "truegrade.help_all"
+"""In the context of a command whose help is to show all options."""
+
+
+def _show_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        context.meta[_EVERYTHING] = True
+        click.echo(context.get_help())
+        context.exit()
 
 
 def given_settings() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What an adapter learned from, beside its weights: it is not tested on that.
 
-Whatever writes an adapter here writes the file into its folder; `truegrade run`, `generate`, `grade` and `evolve`
+Whatever writes an adapter here writes the file into its folder; `truegrade run`, `grade` and `evolve`
 read it where the model or ``--adapter`` names a folder that has one.
 """
 

@@ -34,6 +34,8 @@ class Option(msgspec.Struct, frozen=True):
     """The environment variable that says it where the command does not."""
     suite: bool = False
     """Whether a suite can say it, of all its benchmarks or of one."""
+    basic: bool = False
+    """Whether ``--help`` shows it; ``--help-all`` shows every one."""
 
     def holds(self, value: Any) -> bool:
         """Whether a value is in the range, where there is one."""
@@ -76,7 +78,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     temperature: Annotated[float | None, Option(
-        "--temperature", "[default: the service's]", SAMPLING, least=0, suite=True,
+        "--temperature", "[default: the service's]", SAMPLING, least=0, suite=True, basic=True,
     )] = None  # fmt: skip
     top_p: Annotated[float | None, Option("--top-p", "[default: the service's]", SAMPLING, above=0, most=1)] = None
     max_tokens: Annotated[int | None, Option(
@@ -169,6 +171,7 @@ class RequestPolicy(msgspec.Struct, frozen=True, kw_only=True):
     backoff_max_s: Annotated[float, Option("", "Longest wait after a failure, in seconds.", least=0)] = 60.0
     max_cost_usd: Annotated[float | None, Option(
         "--max-cost", "Cost limit in US dollars, of all runs of the command together.", REQUESTS, least=0,
+        basic=True,
     )] = None  # fmt: skip
     """No request is started once this much has been spent."""
 

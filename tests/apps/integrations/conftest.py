@@ -154,7 +154,7 @@ def lm_eval_runs(tool, replies, tmp_path):
 
     def run(repeats=1):
         tool(
-            "-m", "truegrade", "lm-eval-tasks", "tasks", "humaneval",
+            "-m", "truegrade", "export", "humaneval", "--format", "lm-eval", "--out", "tasks",
             "--data", str(replies.data), "-n", str(repeats),
         )  # fmt: skip
         model = f"model=scripted,base_url={replies.url}/chat/completions,num_concurrent=4,tokenizer_backend=none"

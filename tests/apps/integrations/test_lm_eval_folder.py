@@ -28,7 +28,7 @@ def settings(path):
 
 
 def test_the_command_writes_documents_settings_and_functions(tmp_path):
-    asked = ["lm-eval-tasks", str(tmp_path / "tasks"), "humaneval", "-n", "5", "--json"]
+    asked = ["export", "humaneval", "--format", "lm-eval", "--out", str(tmp_path / "tasks"), "-n", "5", "--json"]
     result = CliRunner().invoke(main, asked)
     assert json.loads(result.stdout)["tasks"] == ["truegrade_humaneval_strict"]
     told = settings(tmp_path / "tasks" / "truegrade_humaneval_strict.yaml")
@@ -45,6 +45,20 @@ def test_a_text_to_continue_keeps_its_stops_and_another_field(tmp_path):
     told = settings(tmp_path / f"{name}.yaml")
     assert told["generation_kwargs"]["until"] == list(CODEX_STOP) and told["doc_to_text"] == "prompt"
     assert documents(tmp_path / f"{name}.jsonl")[0]["prompt"].startswith("from typing import List")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("humaneval", "--format", "lm-eval"), "name it with --out"),
+        (("humaneval", "--format", "lm-eval", "--out", "x", "-b", "own.py"), "--benchmark is about a run"),
+        (("run", "--format", "evalplus", "-n", "5"), "-n is about tasks, and evalplus is a format of runs"),
+        (("run", "other", "--format", "evalplus"), "is written of one run, and 2 are given"),
+    ],
+)
+def test_what_is_about_runs_or_tasks_alone_is_refused(words, why):
+    result = CliRunner().invoke(main, ["export", *words])
+    assert result.exit_code == 2 and why in result.stderr, result.stderr
 
 
 def test_functions_grade_all_replies_and_count(tmp_path, humaneval_file):
@@ -66,7 +80,7 @@ def test_other_data_than_that_of_the_folder_is_refused(tmp_path):
     name = write_task(tmp_path, "humaneval")
     doc = documents(tmp_path / f"{name}.jsonl")[0]
     doc["grader"] = doc["grader"].replace('"dataset_sha256":"', '"dataset_sha256":"0')
-    with pytest.raises(UserError, match="truegrade lm-eval-tasks"):
+    with pytest.raises(UserError, match="truegrade export --format lm-eval"):
         grade([["pass"]], [doc])
 
 

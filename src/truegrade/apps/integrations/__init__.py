@@ -5,5 +5,5 @@ from truegrade.app import App
 APP = App(
     name="integrations",
     summary="tasks for Inspect AI, lm-evaluation-harness and EvalScope",
-    commands={"lm-eval-tasks": "truegrade.apps.integrations.commands:lm_eval_tasks"},
+    things={"exporter": {"lm-eval": "truegrade.apps.integrations.lm_eval:EXPORTER"}},
 )

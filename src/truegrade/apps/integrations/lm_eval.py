@@ -18,6 +18,7 @@ from truegrade.models.base import Reply
 from truegrade.pipeline.summary import USUAL_K
 from truegrade.records import Problem, Prompt, Verdict
 from truegrade.statistics import pass_at_k
+from truegrade.store.exporters import TaskExporter
 from truegrade.store.manifest import write_atomically
 
 # ------------ What lm-evaluation-harness calls: a filter that gives verdicts, and the metrics of one document.
@@ -50,7 +51,7 @@ class GraderName(msgspec.Struct, frozen=True, kw_only=True):
             raise UserError(
                 f"the tasks were written from another version of {self.benchmark} ({self.dataset_sha256[:12]}…)"
                 f" than the local data ({grader.benchmark.dataset_sha256[:12]}…); write them again with"
-                " `truegrade lm-eval-tasks`"
+                " `truegrade export --format lm-eval`"
             )
         return grader
 
@@ -95,7 +96,7 @@ def _answered(replies: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]
 # Keys of the YAML: EleutherAI/lm-evaluation-harness v0.4.13 ``lm_eval/config/task.py``. ``unsafe_code`` is left
 # out on purpose: programs run in Truegrade's jail and never in the harness.
 
-UTILS = '''"""What the tasks beside this file call; written by `truegrade lm-eval-tasks`."""
+UTILS = '''"""What the tasks beside this file call; written by `truegrade export`."""
 
 from truegrade.apps.integrations.lm_eval import grade, process_results
 
@@ -165,6 +166,14 @@ def write_task(
             f"{folder}: cannot be written ({error.strerror or error}); choose another folder"
         ) from None
     return name
+
+
+EXPORTER = TaskExporter(
+    name="lm-eval",
+    summary="benchmarks as tasks of lm-evaluation-harness, a folder for its --include_path",
+    write=write_task,
+    command=lambda folder, names: f"lm_eval run --include_path {folder} --tasks {','.join(names)} --model ...",
+)
 
 
 def _document(problem: Problem, prompt: Prompt, identity: GraderName) -> dict[str, str]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from truegrade.errors import UserError
 from truegrade.registry import Registry
 from truegrade.store.exporters.harness_files import (
     ANSWERS,
@@ -21,7 +26,7 @@ from truegrade.store.exporters.harness_files import (
 )
 from truegrade.store.exporters.inspect_log import EXPORTER as INSPECT_LOG
 
-__all__ = ["EXPORTERS", "Exported", "Exporter", "find_exporter"]
+__all__ = ["EXPORTERS", "Exported", "Exporter", "TaskExporter", "find_exporter"]
 
 EXPORTERS = (
     HUMAN_EVAL_SAMPLES,
@@ -38,18 +43,37 @@ EXPORTERS = (
 )
 
 
+class TaskExporter(msgspec.Struct, frozen=True, kw_only=True):
+    """Writes benchmarks as tasks of another harness, which asks the model itself and calls our grader."""
+
+    name: str
+    summary: str
+    """One line: who reads them."""
+    write: Callable[..., str]
+    """``write(folder, benchmark, profile, prompt=, data=, task_args=, repeats=, temperature=, max_tokens=)`` adds
+    a task to a folder and returns its name."""
+    command: Callable[[Path, Sequence[str]], str]
+    """(folder, names of its tasks) -> how the harness is told to run them."""
+
+
 def _fault(thing: Any) -> str | None:
-    return None if isinstance(thing, Exporter) else "is no truegrade.store.exporters.Exporter"
+    known = isinstance(thing, Exporter | TaskExporter)
+    return None if known else "is no truegrade.store.exporters.Exporter or TaskExporter"
 
 
-REGISTRY = Registry[Exporter]("exporter", {exporter.name: exporter for exporter in EXPORTERS}, _fault)
+REGISTRY = Registry[Exporter | TaskExporter](
+    "exporter", {exporter.name: exporter for exporter in EXPORTERS}, _fault
+)
 
 
 def find_exporter(given: str | Exporter) -> Exporter:
-    """The exporter that the user means: see `truegrade.registry.Registry.find`.
+    """The exporter of runs that the user means: see `truegrade.registry.Registry.find`.
 
     Raises:
         UnknownName: there is none.
-        UserError: a file or package is at fault.
+        UserError: a file or package is at fault, or it writes benchmarks.
     """
-    return REGISTRY.find(given).value
+    found = REGISTRY.find(given).value
+    if isinstance(found, TaskExporter):
+        raise UserError(f"exporter {found.name!r} writes {found.summary}; name benchmarks, not a run")
+    return found
