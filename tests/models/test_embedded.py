@@ -1,17 +1,21 @@
 """The embedded back end: batches, seeds, stops, limits; asked as the pipeline asks."""
 
 import asyncio
+import hashlib
 import json
 
 import pytest
 
 from support import tiny_llama
+from truegrade import prompts
+from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro.decoding import MAX_WORKERS, TokenSampler
 from truegrade.models.micro.llama import ROWS
+from truegrade.profiles.strict import render_prompt
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -49,6 +53,29 @@ def test_many_at_once_are_what_each_is_alone(model, make_request):
     assert [reply.text for reply in ask(model, *reversed(requests))] == [r.text for r in reversed(together)]
     for place in (0, 7, 20, 3 * ROWS - 1):
         assert ask(model, requests[place])[0].text == together[place].text
+
+
+CALLS = (
+    ("([2] + a1[1:])[1:]", "a1=[3, 2, 2]"),
+    ("list(range((a1 + [0])[min(2, 1)]))", "a1=[3, 0, 3, 0, 5]"),
+    ("list(map(lambda x: x * x, a1[1:]))", "a1=[4, 3, 2]"),
+    ("list(filter(lambda x: 3 - x <= 0, a1))", "a1=[5, 2, 5]"),
+)
+
+
+def test_the_shipped_model_writes_what_it_always_wrote(make_request):
+    """Where the likeliest token is far ahead of the next, so that no order of a sum decides."""
+    problems = load_benchmark("micro-repair", None, {"size": "12"}).problems
+    repairs = [render_prompt(problem, None, {}).messages[0].content for problem in problems]
+    predictions = [
+        prompts.render("exec.prediction.zero_shot", program=f"def f(a1):\n    return {body}", fn="f", args=args)
+        for body, args in CALLS
+    ]
+    model = open_model("embedded/truegrade-micro")
+    replies = ask(model, *map(make_request, (*repairs, *predictions)))
+    assert [reply.finish_reason for reply in replies] == ["stop"] * 16
+    written = hashlib.sha256("\0".join(reply.text for reply in replies).encode())
+    assert written.hexdigest() == "969dd83de66cb36612bef0dba8c308e42b08a34ee08fd72f4f985ff3e888bf7f"
 
 
 def test_samples_of_one_prompt_share_its_reading_and_nothing_else(model, make_request):

@@ -100,6 +100,16 @@ def test_neighbours_do_not_change_a_single_bit(llama):
     assert np.array_equal(alone, elsewhere)
 
 
+@pytest.mark.parametrize("key_heads", [2, 4])
+def test_a_longer_neighbour_does_not_change_a_single_bit(tmp_path, key_heads):
+    llama = Llama.open(tiny_llama.write_llama(tmp_path, num_key_value_heads=key_heads))
+    # numpy adds eight numbers and more in another order than fewer
+    longer = np.random.default_rng(4).integers(4, 270, 7 * CHUNK + 20).tolist()
+    _, alone = decode(llama, longer[:250], 20)
+    _, beside = decode(llama, longer[:250], 20, neighbours=[(3, longer)])
+    assert np.array_equal(alone, beside)
+
+
 @pytest.mark.parametrize(("dtype", "error"), [("F16", 2e-3), ("BF16", 2e-2)])
 def test_half_precision_is_widened(tmp_path, dtype, error):
     weights = tiny_llama.random_weights(tiny_llama.SHAPE, 0)

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from truegrade.models.local import Generated
-from truegrade.models.micro.llama import CHUNK, ROWS, Cache, Llama, use_one_thread
+from truegrade.models.micro.llama import ROWS, Cache, Llama, use_one_thread
 from truegrade.models.micro.tokenizer import Tokenizer
 from truegrade.records import Usage
 
@@ -285,9 +285,8 @@ class _Batch:
         """Read a prompt into a row, or copy it from a row that begins with the same one: another sample of it."""
         for other, read in enumerate(self._read):
             if read is not None and read[0] == prompt:
-                chunks = -(-len(prompt) // CHUNK)
                 for half in (self._cache.keys, self._cache.values):
-                    half[:, row, :, :chunks] = half[:, other, :, :chunks]
+                    half[:, row, :, : len(prompt)] = half[:, other, :, : len(prompt)]
                 break
         else:
             read = prompt, self._decoder.llama.read(prompt, self._cache, row)

@@ -4,9 +4,12 @@ Architecture: arXiv 2302.13971 section 2.2; grouped attention arXiv 2305.13245; 
 heads and rotations: huggingface/transformers@v5.0 ``models/llama/modeling_llama.py``.
 
 What a row computes depends neither on its neighbours nor on its place among them. A prompt is read alone;
-afterwards every matrix product has the same shape however many rows are busy (`ROWS`), and attention works on
-chunks of `CHUNK` positions whose results are added in order, so that longer neighbours only add zeros. Two
-machines may still differ in the last bits of a sum.
+afterwards every matrix product of a layer has the same shape however many rows are busy (`ROWS`), and the
+attention of each row is a product of its own. Two machines may still differ in the last bits of a sum.
+
+Sequences or tokens that are computed together are the columns of a product, so that each lies in a vector
+register's lane and sums in the same order; as rows, OpenBLAS sums the last ones of a block in another order than
+the first ones.
 """
 
 from __future__ import annotations
@@ -127,11 +130,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    _Attend = Callable[[int, Floats, Floats, Floats], Floats]
+    """From a layer's number, queries, keys and values, as `Llama._turned`, to (tokens, heads * channels)."""
 
 ROWS = 16
 """Sequences that advance together; unused rows are computed and thrown away."""
 CHUNK = 64
-"""Positions of the cache that one product of the attention covers."""
+"""Weights of the attention that are summed together; the sums are then added in order, however many follow."""
 
 
 class LlamaLayer(msgspec.Struct, frozen=True):
@@ -146,7 +151,7 @@ class LlamaLayer(msgspec.Struct, frozen=True):
 
 
 class Cache:
-    """Keys and values of `ROWS` sequences, in chunks of `CHUNK` positions.
+    """Keys and values of `ROWS` sequences.
 
     Memory is taken from the system as positions are first written.
     """
@@ -154,8 +159,8 @@ class Cache:
     def __init__(self, shape: LlamaShape) -> None:
         import numpy as np
 
-        chunks = -(-shape.max_position_embeddings // CHUNK)
-        extents = (shape.num_hidden_layers, ROWS, shape.key_heads, chunks, CHUNK, shape.head_width)
+        positions = shape.max_position_embeddings
+        extents = (shape.num_hidden_layers, ROWS, shape.key_heads, positions, shape.head_width)
         self.keys: Floats = np.zeros(extents, np.float32)
         self.values: Floats = np.zeros(extents, np.float32)
 
@@ -226,27 +231,31 @@ class Llama:
 
     def read(self, tokens: Sequence[int], cache: Cache, row: int) -> Floats:
         """Put a prompt into a row of the cache; the logits of the token that comes next."""
-        return self._head @ self._normed(self._read(tokens, cache, row)[-1], self._norm)
+        return self._head @ self._normed(self._read(tokens, cache, row)[:, -1:], self._norm)[:, 0]
 
     def logits(self, tokens: Sequence[int], cache: Cache, row: int) -> Floats:
         """As `read`, after every token of the prompt: (tokens, vocabulary)."""
-        return _linear(self._normed(self._read(tokens, cache, row), self._norm), self._head)
+        return (self._head @ self._normed(self._read(tokens, cache, row), self._norm)).T
 
     def _read(self, tokens: Sequence[int], cache: Cache, row: int) -> Floats:
-        """What the last block makes of every token of a prompt, which enters the cache."""
+        """What the last block makes of every token of a prompt, which enters the cache: (width, tokens)."""
         import numpy as np
 
-        positions = np.arange(len(tokens))
-        chunks, places = positions // CHUNK, positions % CHUNK
-        hidden_from = positions[None, :] > positions[:, None]
-        x = self._embedding[list(tokens)]
-        for index, layer in enumerate(self._layers):
-            q, k, v = self._project(layer, x, positions)
-            cache.keys[index, row, :, chunks, places] = k
-            cache.values[index, row, :, chunks, places] = v
-            x = x + _linear(self._attend_prompt(q, k, v, hidden_from), layer.output)
-            x = x + self._mlp(layer, x)
-        return x
+        count = len(tokens)
+        later = np.triu(np.full((count, count), -np.inf, np.float32), 1)
+
+        def attend(index: int, q: Floats, k: Floats, v: Floats) -> Floats:
+            cache.keys[index, row, :, :count] = k.swapaxes(0, 1)
+            cache.values[index, row, :, :count] = v.swapaxes(0, 1)
+            scores = q.transpose(1, 2, 0, 3) @ k.transpose(1, 2, 0)[:, None]
+            scores += later
+            scores -= scores.max(axis=-1, keepdims=True)
+            weights = np.exp(scores, out=scores)
+            weights /= weights.sum(axis=-1, keepdims=True)
+            attended: Floats = weights @ v.swapaxes(0, 1)[:, None]
+            return attended.transpose(2, 0, 1, 3).reshape(count, -1)
+
+        return self._blocks(np.array(tokens), np.arange(count), attend)
 
     def step(self, tokens: NDArray[np.int64], positions: NDArray[np.int64], cache: Cache) -> Floats:
         """Advance all `ROWS` rows by one token each: (rows, vocabulary).
@@ -258,71 +267,80 @@ class Llama:
         """
         import numpy as np
 
-        rows = np.arange(ROWS)
-        chunks = int(positions.max()) // CHUNK + 1
-        hidden = (np.arange(chunks * CHUNK) > positions[:, None]).reshape(ROWS, 1, chunks, 1, CHUNK)
-        x = self._embedding[tokens]
-        for index, layer in enumerate(self._layers):
-            q, k, v = self._project(layer, x, positions)
+        rows, groups, width = np.arange(ROWS), self.shape.key_heads, self.shape.head_width
+        busy = [(row, place + 1) for row, place in enumerate(positions.tolist()) if place]
+        padded = (int(positions.max()) // CHUNK + 1) * CHUNK
+        scores = np.full((ROWS, groups, self.shape.num_attention_heads // groups, padded), -np.inf, np.float32)
+        scores[..., 0] = 0  # of rows that are not busy; those of the others are written anew in each layer
+        attended = np.zeros((*scores.shape[:-1], width), np.float32)
+
+        def attend(index: int, q: Floats, k: Floats, v: Floats) -> Floats:
             keys, values = cache.keys[index], cache.values[index]
-            keys[rows, :, positions // CHUNK, positions % CHUNK] = k
-            values[rows, :, positions // CHUNK, positions % CHUNK] = v
-            attended = self._attend_cache(q, keys[:, :, :chunks], values[:, :, :chunks], hidden)
-            x = x + _linear(attended, layer.output)
-            x = x + self._mlp(layer, x)
-        return _linear(self._normed(x, self._norm), self._head)
+            keys[rows, :, positions] = k
+            values[rows, :, positions] = v
+            for row, end in busy:
+                np.matmul(q[row], keys[row, :, :end].swapaxes(-1, -2), out=scores[row, ..., :end])
+            weights = scores - scores.max(axis=-1, keepdims=True)
+            np.exp(weights, out=weights)
+            for row, end in busy:
+                np.matmul(weights[row, ..., :end], values[row, :, :end], out=attended[row])
+            sums = weights.reshape(*scores.shape[:-1], -1, CHUNK).sum(axis=-1)
+            totals: Floats = np.add.accumulate(sums, axis=-1)[..., -1:]
+            return (attended / totals).reshape(ROWS, -1)
 
-    def _project(
-        self, layer: LlamaLayer, x: Floats, positions: NDArray[np.int64]
-    ) -> tuple[Floats, Floats, Floats]:
-        """Queries, keys and values as (tokens, heads, channels); queries and keys turned by their position."""
+        x = self._blocks(tokens, positions, attend)
+        return np.ascontiguousarray((self._head @ self._normed(x, self._norm)).T)
+
+    def _blocks(self, tokens: NDArray[np.int64], positions: NDArray[np.int64], attend: _Attend) -> Floats:
+        """What the last block makes of tokens at their positions: (width, tokens)."""
         import numpy as np
 
-        heads, keys, width = self.shape.num_attention_heads, self.shape.key_heads, self.shape.head_width
-        qkv = _linear(self._normed(x, layer.attention_norm), layer.qkv).reshape(len(x), heads + 2 * keys, width)
-        turned, half = qkv[:, : heads + keys], width // 2
-        across = np.concatenate((-turned[..., half:], turned[..., :half]), axis=-1)
-        turned = turned * self._cosines[positions, None] + across * self._sines[positions, None]
-        return turned[:, :heads], turned[:, heads:], qkv[:, heads + keys :]
+        cosines, sines = self._cosines[positions].T, self._sines[positions].T
+        x = np.ascontiguousarray(self._embedding[tokens].T)
+        for index, layer in enumerate(self._layers):
+            qkv = layer.qkv @ self._normed(x, layer.attention_norm)
+            x += layer.output @ attend(index, *self._turned(qkv, cosines, sines)).T
+            gate_up = layer.gate_up @ self._normed(x, layer.mlp_norm)
+            gate, up = np.split(gate_up, 2)
+            denominators = np.negative(gate)
+            with np.errstate(over="ignore"):  # exp overflows to infinity, and the quotient is then rightly 0
+                np.exp(denominators, out=denominators)
+            denominators += 1
+            gate /= denominators
+            gate *= up
+            x += layer.down @ gate
+        return x
 
-    def _attend_prompt(self, q: Floats, k: Floats, v: Floats, hidden_from: NDArray[np.bool_]) -> Floats:
-        """Causal attention of a prompt with itself: (tokens, heads * channels)."""
+    def _turned(self, qkv: Floats, cosines: Floats, sines: Floats) -> tuple[Floats, Floats, Floats]:
+        """Queries, keys and values, queries and keys turned by their position.
+
+        Returns:
+            Queries as (tokens, groups, heads of a group, channels), divided by the root of their channels; keys
+            and values as (tokens, groups, channels).
+        """
         import numpy as np
 
-        tokens, groups, width = len(q), self.shape.key_heads, self.shape.head_width
-        queries = q.reshape(tokens, groups, -1, width).transpose(1, 2, 0, 3)
-        scores = queries @ k.transpose(1, 2, 0)[:, None] * np.float32(width**-0.5)
-        scores[..., hidden_from] = -np.inf
-        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights /= weights.sum(axis=-1, keepdims=True)
-        attended = weights @ v.transpose(1, 0, 2)[:, None]
-        return np.ascontiguousarray(attended.transpose(2, 0, 1, 3)).reshape(tokens, -1)
-
-    def _attend_cache(self, q: Floats, keys: Floats, values: Floats, hidden: NDArray[np.bool_]) -> Floats:
-        """Attention of one new token a row with its own past: (rows, heads * channels)."""
-        import numpy as np
-
-        groups, width = self.shape.key_heads, self.shape.head_width
-        queries = q.reshape(ROWS, groups, 1, -1, width)
-        scores = queries @ keys.swapaxes(-1, -2) * np.float32(width**-0.5)
-        scores = np.where(hidden, np.float32(-np.inf), scores)
-        weights = np.exp(scores - scores.max(axis=(2, 4), keepdims=True))
-        total = weights.sum(axis=-1, keepdims=True).sum(axis=2)
-        attended: Floats = (weights @ values).sum(axis=2) / total
-        return attended.reshape(ROWS, -1)
-
-    def _mlp(self, layer: LlamaLayer, x: Floats) -> Floats:
-        import numpy as np
-
-        gate_up = _linear(self._normed(x, layer.mlp_norm), layer.gate_up)
-        gate, up = gate_up[:, : self.shape.intermediate_size], gate_up[:, self.shape.intermediate_size :]
-        with np.errstate(over="ignore"):  # exp(-gate) overflows to infinity, and the quotient is then rightly 0
-            return _linear(gate / (1 + np.exp(-gate)) * up, layer.down)
+        heads, groups, width = self.shape.num_attention_heads, self.shape.key_heads, self.shape.head_width
+        both, half = heads + groups, width // 2
+        qkv = qkv.reshape(both + groups, width, -1)
+        first, second = qkv[:both, :half], qkv[:both, half:]
+        written = np.empty((qkv.shape[-1], both + groups, width), np.float32)
+        turned = written.transpose(1, 2, 0)
+        np.subtract(first * cosines, second * sines, out=turned[:both, :half])
+        np.add(second * cosines, first * sines, out=turned[:both, half:])
+        turned[both:] = qkv[both:]
+        queries = written[:, :heads] * np.float32(width**-0.5)
+        return queries.reshape(-1, groups, heads // groups, width), written[:, heads:both], written[:, both:]
 
     def _normed(self, x: Floats, weight: Floats) -> Floats:
+        """RMSNorm of each column."""
         import numpy as np
 
-        scaled: Floats = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + self.shape.rms_norm_eps) * weight
+        roots = np.square(x).sum(axis=0) / len(x)
+        roots += self.shape.rms_norm_eps
+        np.sqrt(roots, out=roots)
+        scaled: Floats = x / roots
+        scaled *= weight[:, None]
         return scaled
 
 
@@ -341,25 +359,13 @@ class _Taker:
         return tensor
 
 
-def _linear(x: Floats, weight: Floats) -> Floats:
-    """A linear layer: (rows, inputs) and (outputs, inputs) to (rows, outputs).
-
-    With the rows as the product's columns, every row lies in a vector register's lane and sums in the same order;
-    the other way round, OpenBLAS sums the last rows of a block in another order than the first ones.
-    """
-    import numpy as np
-
-    return np.ascontiguousarray((weight @ x.T).T)
-
-
 def _rotations(shape: LlamaShape) -> tuple[Floats, Floats]:
-    """Cosines and sines of every position: (positions, channels of a head)."""
+    """Cosines and sines of every position: (positions, half the channels of a head)."""
     import numpy as np
 
     exponents = np.arange(0, shape.head_width, 2) / shape.head_width
     angles = np.outer(np.arange(shape.max_position_embeddings), shape.theta**-exponents)
-    both = np.concatenate((angles, angles), axis=-1)
-    return np.cos(both).astype(np.float32), np.sin(both).astype(np.float32)
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
 
 # ---------------------------------------------------------- Keep numpy's linear algebra on the calling thread.
