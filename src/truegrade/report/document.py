@@ -27,6 +27,9 @@ class Worded(msgspec.Struct, frozen=True):
 
     value: float | None
     shown: str
+    low: float | None = None
+    high: float | None = None
+    """Ends of its interval, which `shown` says as well."""
 
 
 class PointsInterval(msgspec.Struct, frozen=True):
@@ -42,6 +45,14 @@ class LongText(msgspec.Struct, frozen=True):
 
     name: str
     text: str
+
+
+class Code(msgspec.Struct, frozen=True):
+    """Source text: in a cell one line, as a part of a document a program of its own."""
+
+    text: str
+    name: str = ""
+    """Of a program."""
 
 
 class Passes(msgspec.Struct, frozen=True):
@@ -76,9 +87,11 @@ class SampleName(msgspec.Struct, frozen=True):
 
 
 class Badge(msgspec.Struct, frozen=True):
-    """The reason of a verdict."""
+    """The reason of a verdict, or another word of state."""
 
     reason: str
+    family: str = ""
+    """Colour on a page: a key of `truegrade.report.wording.FAMILIES`; that of the reason where it is empty."""
 
 
 class Linked(msgspec.Struct, frozen=True):
@@ -104,7 +117,7 @@ class Several(msgspec.Struct, frozen=True):
 
 
 Cell = (
-    str | int | float | Estimate | PointsInterval | Worded | LongText | Passes | PartOf | GroupName
+    str | int | float | Estimate | PointsInterval | Worded | LongText | Code | Passes | PartOf | GroupName
     | SampleName | Badge | Linked | Noted | Several | None
 )  # fmt: skip
 
@@ -164,6 +177,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         PointsInterval: _difference,
         Worded: lambda found: str(found.shown),
         LongText: lambda found: str(found.name),
+        Code: lambda found: str(found.text),
         Badge: lambda found: str(found.reason),
         Passes: lambda found: f"{found.passes} / {found.samples}",
         PartOf: _share,
@@ -291,7 +305,9 @@ class Section(msgspec.Struct, frozen=True):
     """Its name in the page's menu; the title where it is empty."""
 
 
-Part = Table | Facts | Prose | Bullets | Cautions | Figure | Beside | Folded | Only | Section | Markup | None
+Part = (
+    Table | Facts | Prose | Bullets | Cautions | Code | Figure | Beside | Folded | Only | Section | Markup | None
+)
 """What a section holds; `Markup` is shown on a page alone."""
 
 

@@ -138,6 +138,8 @@ def _part(part: doc.Part) -> Child:
             made = el("ul", (el("li", _words(item)) for item in items), class_=tone) if items else None
         case doc.Cautions():
             made = _cautions(part)
+        case doc.Code(text, name):
+            made = el("pre", el("code", text), tabindex=0, role="group", aria_label=name)
         case doc.Figure(chart, caption, numbers, plain):
             below = draw_table(numbers) if numbers else None
             made = figure(chart, caption if plain else el("b", caption), below)
@@ -196,8 +198,10 @@ def _cell(cell: doc.Cell, plotted: str = "") -> Child:
             made = el("ul", (el("li", _cell(each)) for each in cells))
         case doc.GroupName(by, value):
             made = join(value, el("small", by))
-        case doc.Badge(reason):
-            made = _badge(reason)
+        case doc.Badge(reason, colours):
+            made = _badge(reason, colours)
+        case doc.Code(text):
+            made = el("code", text)
         case doc.PartOf():
             made = _bar(cell)
         case Estimate() if plotted:
@@ -218,8 +222,8 @@ def _linked(inner: doc.Cell, href: str, data: object) -> Markup:
     return join(number, el("small", fmt.bounds(inner.low, inner.high)))
 
 
-def _badge(reason: str) -> Markup:
-    return el("span", reason, class_=f"badge {family(reason)}")
+def _badge(reason: str, colours: str = "") -> Markup:
+    return el("span", reason, class_=f"badge {colours or family(reason)}")
 
 
 def _bar(found: doc.PartOf) -> Markup:

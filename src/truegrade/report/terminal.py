@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def _print(part: Part, out: Console) -> None:
         case doc.Cautions(items):
             for item in items:
                 out.print(Text.assemble("! ", _words(item)), style="yellow")
+        case doc.Code(text):
+            out.print(Text(indent(text.rstrip("\n"), "    ")))
         case doc.Figure(table=numbers):
             if numbers is not None:
                 _print_table(numbers, out)
@@ -196,10 +199,10 @@ def _table(found: Table, left_out: Sequence[str], *, broken: bool = False) -> Ri
 def _broken(cell: Cell) -> str:
     """A cell with its interval, and what it leaves out, on lines of their own."""
     from truegrade.records import Estimate
-    from truegrade.report.document import PointsInterval, bare, read
+    from truegrade.report.document import PointsInterval, Worded, bare, read
 
-    said = read(cell)
-    if isinstance(bare(cell), Estimate | PointsInterval):
+    said, found = read(cell), bare(cell)
+    if isinstance(found, Estimate | PointsInterval) or (isinstance(found, Worded) and found.low is not None):
         said = said.replace(" [", "\n[", 1).replace(" (", "\n(", 1)
     return said
 

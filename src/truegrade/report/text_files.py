@@ -114,8 +114,10 @@ def _numbers(cell: Cell) -> list[object]:
             found: list[object] = [cell.value, cell.low, cell.high, cell.tasks]
         case PointsInterval():
             found = [cell.value, cell.low, cell.high]
-        case Worded():
+        case Worded(low=None, high=None):
             found = [cell.value]
+        case Worded():
+            found = [cell.value, cell.low, cell.high]
         case LongText():
             found = [cell.text]
         case None | float() | int():

@@ -270,5 +270,5 @@ def material(graders: Sequence[str] = tuple(GRADERS), benchmark: str = "toy") ->
     said = [one for one in verdicts(battery) if one.grader in graders]
     return gather(
         summary(battery, said, graders, benchmark), iter(battery), iter(said), iter(FINDINGS),
-        references=REFERENCES, folder="runs/assay toy", command=f"truegrade assay {benchmark}",
+        folder="runs/assay toy", command=f"truegrade assay {benchmark}",
     )  # fmt: skip

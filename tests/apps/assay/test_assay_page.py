@@ -16,19 +16,20 @@ from hypothesis import strategies as st
 from support.accessibility import findings, unguarded_window
 from support.listening import listening
 from truegrade.apps.assay.records import Said, Witness
-from truegrade.apps.assay.reporting import survivors_html, words
+from truegrade.apps.assay.reporting import words
+from truegrade.apps.assay.reporting.assay_document import render_assay, write_assay_page
+from truegrade.apps.assay.reporting.assay_tables import LISTED, j_interval
+from truegrade.apps.assay.reporting.erred_programs import IN_FULL
 from truegrade.apps.assay.reporting.material import AssayMaterial, gather
-from truegrade.apps.assay.reporting.measures_html import _j_interval
-from truegrade.apps.assay.reporting.page import render_assay, write_assay_page
 
 sys.path.append(str(Path(__file__).parents[2] / "report"))
 from report_parsing import StrictPage
 
 SECTIONS = (
-    *("result", "meaning", "classes", "problems", "channels", "survivors"),
+    *("result", "classes", "meaning", "problems", "channels", "survivors"),
     *("refused", "others", "findings", "methods", "repeat", "glossary"),
 )
-SURVIVOR = re.compile(r'<details[^>]* class="survivor">.*?</details>', re.DOTALL)
+SURVIVOR = re.compile(r"<details><summary>[^<]* · accepted by .*?</details>", re.DOTALL)
 replace = msgspec.structs.replace
 
 
@@ -62,19 +63,32 @@ def test_what_programs_and_graders_say_is_text(both):
     assert "<i>it</i>" not in shown and "<b>allowed</b>" not in shown
 
 
-def test_the_headline_is_that_of_the_summary():
-    one = material(("loose@1",))
+def test_the_page_begins_with_the_answer_the_program_and_both_error_rates():
+    one = with_shortest(material(("loose@1",)))
     measure = one.summary.measures[0]
-    tiles = StrictPage(render_assay(one)).text.partition("What the numbers mean")[0]
-    right = measure.right
-    for shown in (words.rate(right.value), words.rate(measure.fpr.value), words.unit(measure.j.value), "1 of 1"):
-        assert shown in tiles
-    assert "[52.1, 62.1] *" in tiles and "undecided" in tiles
+    section = render_assay(one).partition('<section id="result"')[2].partition('<section id="meaning"')[0]
+    text = " ".join(html.unescape(re.sub("<[^>]+>", "", section)).split())
+    order = (
+        f"{words.QUESTION}: {words.answer(measure)}",
+        f"the shortest: {words.named(SHORTEST)}",
+        "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones [52.1, 62.1] *",
+        words.tried(measure),
+        words.figures(measure),
+        "undecided counted as wrong",
+        "Accepted by class",
+    )
+    places = [text.index(said) for said in order]
+    assert places == sorted(places)
+    assert "Result" + order[0] in text
 
 
 def survivors(page):
     """Texts of the entries, unescaped, without their tags."""
     return [html.unescape(re.sub(r"<[^>]+>", "", entry)) for entry in SURVIVOR.findall(page)]
+
+
+def replayed(entry):
+    return re.search(r"truegrade assay replay &#x27;[^&]+&#x27; (\w{16})<", entry)[1]
 
 
 def accepted_wrong():
@@ -84,16 +98,16 @@ def accepted_wrong():
 
 def test_every_accepted_wrong_program_is_there_once_and_no_undecided_one(page):
     expected = {name for name, one in accepted_wrong().items() if one.label == "wrong"}
-    shown = [re.search(r"truegrade assay replay '?[^']+'? (\w{16})", entry)[1] for entry in survivors(page)]
+    shown = [replayed(entry) for entry in SURVIVOR.findall(page)]
     assert len(expected) == 4
     assert sorted(shown) == sorted(expected)
 
 
 def test_the_test_that_the_page_proposes_refuses_the_program_and_accepts_the_reference(page):
     known = accepted_wrong()
-    for entry in survivors(page):
-        one = known[re.search(r"(\w{16})$", entry.strip())[1]]
-        proposed = re.search(r"Would have caught it: (assert .*?)truegrade", entry, re.DOTALL)[1]
+    for entry in SURVIVOR.findall(page):
+        one = known[replayed(entry)]
+        proposed = html.unescape(re.search(r"<code>(assert .*?)</code>", entry, re.DOTALL)[1])
         exec(f"{REFERENCES[one.problem_id]}\n{proposed}", {})
         with pytest.raises(AssertionError):
             exec(f"{one.code}\n{proposed}", {})
@@ -104,7 +118,7 @@ def test_the_difference_holds_the_lines_of_both_programs(page):
     entries = SURVIVOR.findall(page)
     assert len(entries) == 4
     for entry in entries:
-        one = known[re.search(r"(\w{16})</code></p></details>", entry)[1]]
+        one = known[replayed(entry)]
         lines = {kind: re.findall(rf'<span class="{kind}">.(.*)\n', entry) for kind in ("added", "removed")}
         assert len(lines["added"]) == len(lines["removed"]) == 1
         assert html.unescape(lines["added"][0]) in one.code.splitlines()
@@ -117,19 +131,16 @@ def test_a_difference_of_layout_is_none():
     code = "def f(x):\n    y = x + 2\n    s = 'a'\n    return [y, s]\n"
     seen = Witness(call="f(1)", expected="[2, 'a']", got="[3, 'a']", source="own")
     one = probe("toy/f", "mutant", "number", code, label="wrong", witness=seen)
-    made = gather(
-        material().summary, [one], [Said(probe=one.id, grader="g", passed=True)],
-        references={"toy/f": reference}, folder="x",
-    )  # fmt: skip
+    right = probe("toy/f", "right", "reference", reference, label="right")
+    said = [Said(probe=each.id, grader="g", passed=True) for each in (right, one)]
+    made = gather(material().summary, [right, one], said, folder="x")
     entry = SURVIVOR.search(render_assay(made))[0]
     assert re.findall(r'<span class="(?:added|removed)">(.*)\n', entry) == ["-    y = x + 1", "+    y = x + 2"]
 
 
 def test_a_program_that_is_not_python_is_shown_as_it_is():
     one = probe("toy/clip", "labelled", "set", "def clip(:\n  ☃", label="wrong")
-    made = gather(
-        material().summary, [one], [Said(probe=one.id, grader="g", passed=True)], references=REFERENCES, folder="x"
-    )
+    made = gather(material().summary, [one], [Said(probe=one.id, grader="g", passed=True)], folder="x")
     assert "def clip(:\n  ☃" in html.unescape(render_assay(made))
 
 
@@ -142,16 +153,16 @@ def many(number):
                     witness=seen)  # fmt: skip
         battery.append(one)
         said.append(Said(probe=one.id, grader="loose@1", passed=True))
-    return gather(material().summary, battery, said, references={}, folder="runs/x")
+    return gather(material().summary, battery, said, folder="runs/x")
 
 
 def test_the_page_is_bounded():
     shown = render_assay(many(2_000))
     entries = survivors(shown)
-    assert len(entries) == survivors_html.IN_FULL
+    assert len(entries) == IN_FULL
     assert len({entry.split(" · ")[0] for entry in entries}) == len(entries), "one of every problem first"
     rows = shown.split('<section id="survivors"')[1].split("</section>")[0].count('<th scope="row">')
-    assert rows == survivors_html.LISTED
+    assert rows == LISTED
     assert len(shown) < 400_000
     assert "1,960 programs; the first 300" in shown
 
@@ -166,7 +177,7 @@ def test_a_long_program_and_a_long_value_are_cut():
 
 def test_refused_right_programs_stand_with_what_the_grader_said(page):
     refused = StrictPage(page).text.partition("Right programs refused")[2].partition("Impossible tests")[0]
-    assert "toy/name import loose@1 loose@1: os is not <b>allowed</b>" in refused
+    assert "toy/name right import loose@1 loose@1: os is not <b>allowed</b>" in refused
 
 
 def test_impossible_and_flaky_are_told_apart(page):
@@ -177,27 +188,34 @@ def test_impossible_and_flaky_are_told_apart(page):
 
 
 def cells(page, channel):
-    row = re.search(rf'<th scope="row">{channel}<small>.*?</th>(.*?)</tr>', page)[1]
-    return [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall("<td>(.*?)</td>", row)]
+    rows = re.findall(rf'<th scope="row">{channel}<small>.*?</th>(.*?)</tr>', page)
+    return [
+        [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall("<td>(.*?)</td>", row)]
+        for row in rows
+    ]
 
 
-def test_the_matrix_says_open_closed_and_not_sent(both, page):
-    assert cells(page, "report") == ["h0", "open 3 of 3", "closed 0 of 3"]
-    assert cells(page, "exit-status") == ["h1", "not sent", "not sent"]
+def test_each_grader_has_a_table_of_channels_that_says_open_closed_and_not_sent(both, page):
+    assert cells(page, "report") == [["h0", "open", "3", "3", "0", "0"], ["h0", "closed", "0", "3", "0", "0"]]
+    assert [row[1] for row in cells(page, "exit-status")] == ["not sent", "not sent"]
     first, second = both.summary.measures
     twin = replace(first.channels[0], open=False, inert_accepted=3)
     stays = replace(second.channels[0], stays=2)
     changed = (replace(first, channels=(twin,)), replace(second, channels=(stays,)))
     shown = render_assay(replace(both, summary=replace(both.summary, measures=changed)))
-    assert cells(shown, "report") == [
-        *("h0", "accepted 3 of 3 so is the inert twin, 3 of 3"),
-        "closed 0 of 3 stays: 2 controls judged otherwise after it",
-    ]
+    assert cells(shown, "report") == [["h0", "accepted", "3", "3", "3", "0"], ["h0", "closed", "0", "3", "0", "2"]]
+
+
+def with_shortest(one):
+    """The samples with the shortest program that was paid."""
+    measure = one.summary.measures[0]
+    paid = replace(measure.unearned, shortest=SHORTEST.probe)
+    changed = replace(measure, shortest=(SHORTEST,), unearned=paid)
+    return replace(one, summary=replace(one.summary, measures=(changed,)))
 
 
 def test_the_shortest_programs_are_shown_whole_with_what_closes_them(both):
-    measure = replace(both.summary.measures[0], shortest=(SHORTEST,))
-    shown = render_assay(replace(both, summary=replace(both.summary, measures=(measure,))))
+    shown = render_assay(with_shortest(both))
     part = shown.split('<section id="shortest"')[1].split("</section>")[0]
     assert SHORTEST.code in html.unescape(part) and "<script>" not in part
     text = StrictPage(shown).text.partition("Shortest programs paid wrongly")[2]
@@ -216,13 +234,7 @@ def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
     said = [Said(probe=one.id, grader="g", passed=True) for one in (twin, control, unsure)]
     said += [Said(probe=again.id, grader="g", repeat=turn, passed=turn > 0) for turn in (0, 1)]
     said += [Said(probe=both.survivors[0].probe.id, grader="g", passed=None)]
-    made = gather(
-        both.summary,
-        [twin, control, again, unsure, both.survivors[0].probe],
-        said,
-        references=REFERENCES,
-        folder="x",
-    )
+    made = gather(both.summary, [twin, control, again, unsure, both.survivors[0].probe], said, folder="x")
     assert (made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 4
 
 
@@ -238,9 +250,7 @@ def test_what_is_shown_is_what_the_rates_count(both):
     ]
 
     def shown(pass_at):
-        made = gather(
-            both.summary, [right, other, *wrong], said, references=REFERENCES, folder="x", pass_at=pass_at
-        )
+        made = gather(both.summary, [right, other, *wrong], said, folder="x", pass_at=pass_at)
         return [one.probe.problem_id for one in made.survivors], [one.probe.id for one in made.refused], made
 
     assert shown(None)[:2] == ([], [other.id])
@@ -255,15 +265,14 @@ def test_the_chart_is_bounded_and_begins_with_the_worst_problem(both):
     problems = tuple(replace(one, problem_id=f"p{place}", j=j) for place, j in enumerate(reversed(scores)))
     changed = replace(both.summary, measures=(replace(measure, per_problem=problems),))
     shown = render_assay(replace(both, summary=changed)).split('<section id="problems"')[1].split("</section>")[0]
-    drawn = re.findall(r'<text class="name" x="0" dx="2" y="\d+">(p\d+)', shown)
+    drawn = re.findall(r'<text class="name" x="0" y="\d+">(p\d+)', shown)
     assert drawn == [f"p{89 - place}" for place in range(25)]
     assert "errs on 90 of 90 problems" in shown and shown.count('<th scope="row">') == 90
-    assert ">-0.5</text>" in shown and ">-1</text>" not in shown, "the axis reaches as far down as an interval"
 
 
 def test_the_intervals_of_the_chart_are_those_of_fpr_turned_round(both):
     one = both.summary.measures[0].per_problem[0]
-    low, high = _j_interval(one)
+    low, high = j_interval(one)
     tpr = one.right_accepted / one.right
     assert (low, high) == pytest.approx((tpr - one.fpr_high, tpr - one.fpr_low))
     assert low <= one.j <= high
@@ -273,7 +282,7 @@ def test_many_graders_are_all_compared_and_the_first_are_shown(both):
     measure = both.summary.measures[0]
     measures = tuple(replace(measure, grader=f"grader-{place:02}") for place in range(15))
     shown = render_assay(replace(both, summary=replace(both.summary, measures=measures)))
-    result, rest = shown.split('<section id="meaning"')
+    result, rest = shown.split('<section id="classes"')
     assert all(result.count(f">grader-{place:02}</th>") == 1 for place in range(15))
     assert "the first 12; 3 more" in result
     assert "graded by grader-11" in rest and "graded by grader-12" not in rest
@@ -316,7 +325,7 @@ def test_an_assay_of_nothing_has_a_page():
     text = StrictPage(
         render_assay(replace(one, summary=replace(one.summary, measures=(measure,), battery={})))
     ).text
-    assert "not measured" in text
+    assert f"{words.QUESTION}: not measured : no cheat was sent" in text
     assert "J by problem" not in text
 
 
@@ -346,23 +355,16 @@ def test_without_a_j_above_0_nothing_is_corrected(both):
     assert words.correctable(coin) is None
     assert "it is not shown that a pass rate" in words.stands_for(coin, 0.6)
     shown = render_assay(replace(both, summary=replace(both.summary, measures=(coin,))))
-    assert "pass@1 measured" not in shown
+    assert "therefore stands for" not in shown
 
 
-@pytest.mark.parametrize(
-    ("share", "shown"),
-    [
-        (0.0, "0"),
-        (1.0, "100"),
-        (0.996, "99.6"),
-        (0.9999999, "99.99"),
-        (0.118, "12"),
-        (0.0042, "0.42"),
-        (1e-9, "1e-07"),
-    ],
-)
-def test_only_all_and_none_are_said_to_be_100_and_0(share, shown):
-    assert words._hundred(share) == shown
+def test_without_a_wrong_program_accepted_no_table_says_that_one_is_one(both):
+    """At an FPR of 0 a pass is right at every base rate, which nobody needs to read."""
+    measure = both.summary.measures[0]
+    exact = replace(measure, fpr=replace(measure.fpr, value=0.0, low=0.0))
+    shown = render_assay(replace(both, summary=replace(both.summary, measures=(exact,))))
+    assert "a pass is right" not in shown and "PPV at" not in shown
+    assert "a pass is right" in render_assay(replace(both, summary=replace(both.summary, measures=(measure,))))
 
 
 def test_the_samples_are_what_they_say():

@@ -19,24 +19,22 @@ from truegrade.records import FunctionTask, Problem
 
 SEEDS = [int(seed) for seed in os.environ.get("TRUEGRADE_PLANTED_SEEDS", "").split()]
 """With which every cheat is sent to every grader: half an hour of CPU for five."""
-NONE_PAID = r"0 of \d+ programs that solve nothing were paid, and 0 of \d+ on impossible tests \(\d+ kinds tried\)"
-PAID = "forgeable: yes, "
-STEADY_OR_NOT = rf"(unsteady: |refuses \d+ of \d+ right programs; |){NONE_PAID}|unsteady: |refuses \d+ of"
+NO = r"no: 0 of \d+ channels tried, on \d+ problems\n"
+YES = "yes, "
 ALL_THAT = r"accepts every program that {} \((\d+) of \1\), and \d+ of \d+ other wrong programs"
 IMPOSSIBLE = (
-    PAID
-    + r"\d+ of \d+ programs were paid on impossible tests, and 0 of \d+ programs that solve nothing were paid; "
+    r"yes, \d+ of \d+ programs were paid on impossible tests, and 0 of \d+ programs that solve nothing were paid\n"
 )
 SIZE = r"accepts \d+ of \d+ programs that differ so: returns a number at most 10 times too large or too small, and"
 FAULTS = {
-    "perfect": (NONE_PAID, (), ()),
-    "always": (PAID + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
-    "never": (r"refuses (\d+) of \1 right programs$", (), ("reference_refused",)),
-    "by_length": (PAID, (), ("paid_without_solving",)),
-    "noise_1": (STEADY_OR_NOT, (), ()),
-    "noise_3": (STEADY_OR_NOT, (), ("flaky_verdict",)),
-    "noise_10": ("unsteady: ", (), ("flaky_verdict",)),
-    "dies": (NONE_PAID, (), ("grader_died",)),
+    "perfect": (NO, (), ()),
+    "always": (YES + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
+    "never": ("not measured: it pays no reference either\nIt refuses every reference", (), ("reference_refused",)),
+    "by_length": (YES, (), ("paid_without_solving",)),
+    "noise_1": (NO, (), ()),
+    "noise_3": (NO, (), ("flaky_verdict",)),
+    "noise_10": (NO + "unsteady: ", (), ("flaky_verdict",)),
+    "dies": (NO, (), ("grader_died",)),
     "first_test_only": (
         IMPOSSIBLE + ALL_THAT.format("is wrong on test 2, 3, 4, 5 only"), (),
         ("must_fail_accepted", "overlooks_difference"),
@@ -45,28 +43,31 @@ FAULTS = {
         IMPOSSIBLE + ALL_THAT.format("is wrong on test 2 only"), (),
         ("must_fail_accepted", "overlooks_difference"),
     ),
-    "any_order": (ALL_THAT.format("returns items in another order"), (), ("overlooks_difference",)),
+    "any_order": (NO + ALL_THAT.format("returns items in another order"), (), ("overlooks_difference",)),
     "order_of_magnitude": (IMPOSSIBLE + SIZE, (), ("must_fail_accepted", "overlooks_difference")),
-    "as_text": (ALL_THAT.format("returns the right value as text"), (), ("overlooks_difference",)),
+    "as_text": (NO + ALL_THAT.format("returns the right value as text"), (), ("overlooks_difference",)),
     "errors_pass": (
-        PAID + ".*; " + ALL_THAT.format("raises"), (), ("paid_without_solving", "overlooks_difference"),
+        YES + ".*\n" + ALL_THAT.format("raises"), (), ("paid_without_solving", "overlooks_difference"),
     ),
     "none_passes": (
-        PAID + r".*; accepts \d+ of \d+ programs that differ so: returns None, and 0 of", (),
+        YES + r".*\naccepts \d+ of \d+ programs that differ so: returns None, and 0 of", (),
         ("paid_without_solving", "overlooks_difference"),
     ),
-    "time_out_pays": (ALL_THAT.format("does not end"), (), ("overlooks_difference",)),
-    "poisoned_by_exec": (PAID, ("comparison",), ("channel_open", "cheat_stays")),
-    "shadowed_builtins": (PAID, ("comparison",), ("channel_open",)),
+    "time_out_pays": (NO + ALL_THAT.format("does not end"), (), ("overlooks_difference",)),
+    "poisoned_by_exec": (
+        r"yes, 1 of \d+ channels \(comparison\)\na cheat stays in it and changes later verdicts: comparison",
+        ("comparison",), ("channel_open", "cheat_stays"),
+    ),
+    "shadowed_builtins": (r"yes, 1 of \d+ channels \(comparison\)\n", ("comparison",), ("channel_open",)),
     "partial_credit": (
-        rf"pays in part \(mean pay by tests passed: none 0, half 0\.5, all but one 0\.5, all 1\); {NONE_PAID}",
+        rf"{NO}pays in part; mean pay by tests passed: none 0, half 0\.5, all but one 0\.5, all 1\n",
         (), (),
     ),
-    "one_fence_form": (rf"refuses right programs in 5 of 10 forms of a reply: py, .*; {NONE_PAID}", (), ()),
+    "one_fence_form": (rf"{NO}refuses right programs in 5 of 10 forms of a reply: py, ", (), ()),
 }  # fmt: skip
 OTHERWISE = {("order_of_magnitude", 4): IMPOSSIBLE + ALL_THAT.format("returns nearly the right number")}
 """First lines by seed. Of seed 4 only three of seven numbers within ten times are of one order of magnitude."""
-"""Grader -> how its first line begins, the channels that are open, and findings that name its fault."""
+"""Grader -> how its answer and the gravest remark begin, open channels, and findings that name its fault."""
 COMPARISON = "compare and count in a process that the program does not share"
 COMPARE = "run every test, and compare what the program gives with the expected value"
 EVERY_TEST = "run every test, and fail a program that one of them refuses"
@@ -192,13 +193,14 @@ def assert_true(name, measure, found, seed=0):
     """The first line, the cause, and no channel beside it."""
     first, channels, causes = FAULTS[name]
     first = OTHERWISE.get((name, seed), first)
-    assert re.match(first, words.headline(measure)), words.headline(measure)
+    said = "\n".join([words.answer(measure), *words.remarks(measure), ""])
+    assert re.match(first, said), said
     assert measure.open_channels == channels
     assert {one.channel for one in measure.channels if one.stays} == (
         {"comparison"} if name == "poisoned_by_exec" else set()
     )
     assert set(causes) <= found
-    assert measure.forgeable == words.headline(measure).startswith(PAID)
+    assert measure.forgeable == said.startswith(YES)
     assert holds_for(read_grader_condition("forgeable", CODES), measure, {}) == measure.forgeable
 
 

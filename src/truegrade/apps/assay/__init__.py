@@ -25,7 +25,9 @@ APP = App(
     commands={"assay": "truegrade.apps.assay.commands:assay"},
     folders=(
         FolderKind(
-            name="an assay", marker="probes.jsonl", report="truegrade.apps.assay.reporting.text:report_files"
+            name="an assay",
+            marker="probes.jsonl",
+            report="truegrade.apps.assay.reporting.assay_document:report_files",
         ),
     ),
 )

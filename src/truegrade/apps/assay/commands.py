@@ -140,11 +140,10 @@ def measure(
     cheats_per_problem: int, inputs: int, seed: int, fail_if: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
-    from truegrade.apps.assay.folder import PAGE
     from truegrade.apps.assay.measures import holds_for, read_grader_condition
     from truegrade.apps.assay.opening import assay as run
     from truegrade.apps.assay.records import CLASSES, CODES, Battery
-    from truegrade.apps.assay.reporting.text import print_assay
+    from truegrade.apps.assay.reporting.assay_document import print_assay
 
     condition = None if fail_if is None else read_grader_condition(fail_if, CODES)
     battery = Battery(
@@ -164,7 +163,7 @@ def measure(
         )
     else:
         for result in results:
-            print_assay(result.summary, result.findings, folder=str(result.folder), page=PAGE)
+            print_assay(result.summary, result.findings, folder=str(result.folder))
     unusable = {name: why for each in results for name, why in each.unusable.items()}
     for why in unusable.values():
         echo(f"truegrade: {with_flags(why)}", err=True)

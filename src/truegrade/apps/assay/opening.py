@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from truegrade.api import unsafe_allowed
-from truegrade.apps.assay.building import reference_of
 from truegrade.apps.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest, open_assay
 from truegrade.apps.assay.input_domain import find_companions
 from truegrade.apps.assay.labelling import Replayed
@@ -23,8 +22,8 @@ from truegrade.apps.assay.oracle import build_oracle
 from truegrade.apps.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.apps.assay.probes.labelled import replies as replies_of
 from truegrade.apps.assay.records import Battery, Danger, Probe
-from truegrade.apps.assay.reporting.material import gather
-from truegrade.apps.assay.reporting.page import write_assay_page
+from truegrade.apps.assay.reporting.assay_document import write_assay_page
+from truegrade.apps.assay.reporting.material import gather_folder
 from truegrade.apps.assay.running import AssayRequest, label_limits, run_assay, write_battery
 from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.opening import (
@@ -186,7 +185,7 @@ def assay(
                     notice(f"nothing is sent; {write_battery(request, Path(dry), progress or Silent())}")
                     continue
                 summary, unusable = run_assay(request, progress or Silent())
-                write_page(folder, chosen, command)
+                write_assay_page(gather_folder(folder, command), folder.path / PAGE)
             results.append(
                 AssayResult(
                     folder=folder.path,
@@ -259,21 +258,6 @@ def _setup(grader: str, *how: object) -> str:
     words = words_of_command(grader) if grader.startswith("cmd:") else [grader.rpartition(":")[0]]
     files = [sha256(path.read_bytes()).hexdigest() for word in words if (path := Path(word)).is_file()]
     return sha256_json([files, *how])
-
-
-def write_page(folder: AssayFolder, problems: Mapping[str, Problem], command: str) -> None:
-    """Write ``report.html`` from the folder's other files."""
-    material = gather(
-        folder.summary(),
-        folder.probes(),
-        folder.said(),
-        folder.findings(),
-        references={name: reference_of(problem) for name, problem in problems.items()},
-        folder=str(folder.path),
-        command=command,
-        pass_at=folder.manifest().pass_at,
-    )
-    write_assay_page(material, folder.path / PAGE)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the page of an assay shows: its conclusions, and the probes on which a grader erred."""
+"""What a report of an assay shows: its conclusions, and the probes on which a grader erred."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from truegrade.apps.assay.acceptance import Acceptance, counted_class, is_undecided, left_out, settle
+from truegrade.apps.assay.acceptance import (
+    REFERENCE,
+    Acceptance,
+    counted_class,
+    is_undecided,
+    left_out,
+    settle,
+)
+from truegrade.apps.assay.folder import AssayFolder
 from truegrade.apps.assay.measures import AssaySummary
 from truegrade.apps.assay.records import AssayFinding, Probe, Said
 
@@ -26,23 +34,23 @@ class ErredProbe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AssayMaterial(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the page and its tables are made from."""
+    """Everything that a report of an assay is made from; a terminal needs no probes."""
 
     summary: AssaySummary
-    survivors: tuple[ErredProbe, ...]
-    """Wrong programs that were accepted, no cheats: one of every problem before the second of any."""
-    refused: tuple[ErredProbe, ...]
-    """Right programs that were refused."""
-    impossible: tuple[ErredProbe, ...]
-    """Programs that passed tests which nothing honest passes."""
-    flaky: tuple[ErredProbe, ...]
-    """Probes whose verdict differed between repetitions."""
-    findings: tuple[AssayFinding, ...]
-    references: Mapping[str, str]
-    """Problem to its reference."""
+    findings: tuple[AssayFinding, ...] = ()
     folder: str
     """Of the assay, as a command names it."""
-    command: str
+    survivors: tuple[ErredProbe, ...] = ()
+    """Wrong programs that were accepted, no cheats: one of every problem before the second of any."""
+    refused: tuple[ErredProbe, ...] = ()
+    """Right programs that were refused."""
+    impossible: tuple[ErredProbe, ...] = ()
+    """Programs that passed tests which nothing honest passes."""
+    flaky: tuple[ErredProbe, ...] = ()
+    """Probes whose verdict differed between repetitions."""
+    references: Mapping[str, str] = {}
+    """Problem to its reference."""
+    command: str = ""
     """What measures this again; empty where it is not known."""
 
 
@@ -52,15 +60,13 @@ def gather(
     said: Iterable[Said],
     findings: Iterable[AssayFinding] = (),
     *,
-    references: Mapping[str, str],
     folder: str,
     command: str = "",
     pass_at: float | None = None,
 ) -> AssayMaterial:
     """Choose what is shown: by the rules by which the rates are counted, so that it is what they count.
 
-    Probes and verdicts are read once. Of ``references`` a problem may be missing, and ``pass_at`` is that of
-    `Acceptance`; the rest is as `AssayMaterial` has it.
+    Probes and verdicts are read once. ``pass_at`` is that of `Acceptance`; the rest is as `AssayMaterial` has it.
     """
     battery = list(probes)
     details: dict[tuple[str, str], str] = {}
@@ -80,15 +86,29 @@ def gather(
             found[group].append(ErredProbe(probe=probe, graders=tuple(erred), details=told))
     return AssayMaterial(
         summary=summary,
+        findings=tuple(findings),
+        folder=folder,
         survivors=tuple(_one_a_problem_first(found["survivors"])),
         refused=tuple(_one_a_problem_first(found["refused"])),
         impossible=tuple(_one_a_problem_first(found["impossible"])),
         flaky=tuple(found["flaky"]),
-        findings=tuple(findings),
-        references=references,
-        folder=folder,
+        references={
+            probe.problem_id: probe.code for probe in battery if (probe.kind, probe.origin) == ("right", REFERENCE)
+        },
         command=command,
     )
+
+
+def gather_folder(folder: AssayFolder, command: str = "") -> AssayMaterial:
+    """The same of a finished assay.
+
+    Raises:
+        UserError: it is not finished.
+    """
+    return gather(
+        folder.summary(), folder.probes(), folder.said(), folder.findings(), folder=str(folder.path),
+        command=command, pass_at=folder.manifest().pass_at,
+    )  # fmt: skip
 
 
 def _noted(said: Iterable[Said], right: set[str], details: dict[tuple[str, str], str]) -> Iterator[Said]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ShortestPaid
 from truegrade.apps.assay.paying import paid_in_words, weak_in_words
 from truegrade.report import format as fmt
+from truegrade.report.document import Cell, Worded
 from truegrade.statistics.error_rates import rogan_gladen
 
 _CLASSES = {
@@ -28,11 +29,6 @@ NAMES: Mapping[str, str] = MappingProxyType({kind: name for kind, (name, _) in _
 MADE: Mapping[str, str] = MappingProxyType({kind: made for kind, (_, made) in _CLASSES.items()})
 """Class of probe -> what its programs are."""
 
-MANY_RIGHT = 0.5
-"""Share of right programs below which refusing them is what matters most."""
-QUOTED = (0.2, 0.4, 0.6, 0.8)
-"""Measured pass rates for which the page says what they stand for."""
-
 
 def title(measure: GraderMeasure) -> str:
     """Benchmark, grader and size: ``mbpp, graded by strict · 373 problems · 4,110 probes``."""
@@ -42,25 +38,24 @@ def title(measure: GraderMeasure) -> str:
     )
 
 
+def share_with_interval(share: AcceptedShare | MeasuredValue | None, *, starred: bool = False) -> Cell:
+    """``11.8 % [10.1, 19.0] *``; the star where accepted undecided probes widen the interval."""
+    if share is None or share.value is None:
+        return None
+    shown = f"{fmt.percent(share.value)} {fmt.bounds(share.low, share.high)}{' *' if starred else ''}"
+    return Worded(share.value, shown, share.low, share.high)
+
+
+def wrong(share: AcceptedShare) -> str:
+    """What counts as an error in a class."""
+    if share.kind == "right":
+        return "an error: refused"
+    return "an error: paid though impossible" if share.kind == "must-fail" else "an error: accepted"
+
+
 def rate(value: float | None) -> str:
     """A share in percent; a dash where there is none."""
     return "–" if value is None else fmt.percent(value)
-
-
-def interval(share: AcceptedShare) -> str:
-    """``[10.1, 19.0] *``; the star where accepted undecided probes widen it."""
-    return fmt.bounds(share.low, share.high) + (" *" if share.undecided_accepted else "")
-
-
-def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
-    """What a problem hit means in a class; of cheats how many channels are open."""
-    if share.kind == "cheat":
-        sent = sum(channel.probes > 0 for channel in measure.channels)
-        unsent = "no verdict" if share.no_verdict else "not sent"
-        return f"open: {len(measure.open_channels) or 'none'} of {sent}" if sent else unsent
-    if share.kind == "right":
-        return "right refused"
-    return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
 
 
 def unit(value: float | None) -> str:
@@ -83,62 +78,58 @@ def listed(title: str, parts: Iterable[str], by: str = ", ") -> str:
     return f"{title}: {said}" if said else ""
 
 
-def headline(measure: GraderMeasure) -> str:
-    """The most important thing that is known of a grader, in one sentence."""
-    right, paid, none_paid = measure.right, measure.unearned, _none_paid(measure)
-    overlooks = next(iter(measure.overlooks), "")
-    refused = ""
-    if right is not None and right.accepted < right.probes:
-        refused = f"refuses {right.probes - right.accepted} of {fmt.plural(right.probes, 'right program')}"
-    loose = f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"
-    alone = (
-        silent(measure),
-        listed("forgeable", (f"yes, {paid_in_words(paid)}", overlooks), "; ") if measure.forgeable else "",
-        listed("a cheat stays in it and changes later verdicts", _staying(measure)),
-        refused if right is not None and (right.value or 0.0) < MANY_RIGHT else "",
-    )
-    and_none_paid = (
-        overlooks,
-        loose if paid.loose else "",
-        listed("unsteady", [flips(measure)]),
-        refused,
-        forms_refused(measure),
-        f"pays in part ({partial_credit(measure)})" if pays_in_part(measure) else "",
-    )
-    found = next(filter(None, alone), "") or next((f"{said}; {none_paid}" for said in and_none_paid if said), "")
-    rest = (none_paid, f"J = {unit_interval(measure.j)}", no_verdict(measure))
-    return found or "; ".join(filter(None, rest))
+QUESTION = "CAN BE PAID WITHOUT SOLVING"
 
 
-def _staying(measure: GraderMeasure) -> list[str]:
-    return [channel.channel for channel in measure.channels if channel.stays]
+def answer(measure: GraderMeasure) -> str:
+    """Whether a program is paid that solves nothing: ``yes, 2 of 7 channels (equality, exit-status)``.
 
-
-def _none_paid(measure: GraderMeasure) -> str:
-    """That nothing was paid without solving, with how much was tried; or that nothing was tried."""
-    paid = measure.unearned
-    if measure.forgeable is None:
-        silent = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
-        return f"no program that solves nothing {'got a verdict' if silent else 'was sent'}"
-    once = f"; {fmt.count(paid.once)} were paid at first, and not when they were sent again" if paid.once else ""
-    return f"{paid_in_words(paid)} ({fmt.plural(paid.kinds, 'kind')} tried){once}"
-
-
-def forgeable(measure: GraderMeasure) -> str:
-    """Whether programs that solve nothing are paid, through which channels, and what is left of J then."""
+    "No" says how much was tried. It is not said of a grader that accepts no reference, or was sent no cheat.
+    """
     sent = [channel for channel in measure.channels if channel.probes]
-    through = f": {', '.join(measure.open_channels)}" if measure.open_channels else ""
-    best = f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
-    parts = [
-        f"yes, {paid_in_words(measure.unearned)}"
-        if measure.forgeable
-        else f"{'not measured: ' if measure.forgeable is None else ''}{_none_paid(measure)}",
-        f"channels open: {len(measure.open_channels)} of {len(sent)}{through}" if sent else "",
-        best if measure.best_cheat else "",
-        listed("stays in the grader", _staying(measure)),
-        listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes]),
-    ]
-    return "; ".join(filter(None, parts))
+    through = f"{len(measure.open_channels)} of {fmt.plural(len(sent), 'channel')}"
+    named = f" ({', '.join(measure.open_channels)})" if measure.open_channels else ""
+    if measure.forgeable:
+        by_cheats = measure.open_channels and measure.unearned.by_kind.get("cheat", (0, 0))[0]
+        return f"yes, {through}{named}" if by_cheats else f"yes, {paid_in_words(measure.unearned)}"
+    unknown = "it gave no verdict" if silent(measure) else ""
+    if measure.references_refused and measure.references_refused == measure.problems:
+        unknown = "it pays no reference either"
+    elif not sent and not unknown:
+        asked = any(share.kind == "cheat" and share.no_verdict for share in measure.shares)
+        unknown = "no cheat got a verdict" if asked else "no cheat was sent"
+    if unknown:
+        return f"not measured: {unknown}"
+    problems = next((share.problems for share in measure.shares if share.kind == "cheat"), measure.problems)
+    if named:  # weak tests are told apart
+        return f"no: what {through} tried pays for{named}, the problems' own tests do not refuse either"
+    return f"no: {through} tried, on {fmt.plural(problems, 'problem')}"
+
+
+def tried(measure: GraderMeasure) -> str:
+    """How many programs that solve nothing were sent and how many were paid, and what was not sent."""
+    paid = measure.unearned
+    said = ""
+    if measure.forgeable is not None:
+        said = f"{paid_in_words(paid)} ({fmt.plural(paid.kinds, 'kind')} tried)"
+    elif not silent(measure):
+        asked = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
+        said = f"no program that solves nothing {'got a verdict' if asked else 'was sent'}"
+    once = f"{fmt.count(paid.once)} were paid at first, and not when they were sent again" if paid.once else ""
+    unsent = listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes])
+    return "; ".join(filter(None, (said, once if measure.forgeable is not None else "", unsent)))
+
+
+def errors(measure: GraderMeasure) -> str:
+    """``refuses 0.6 % of right programs [0.2, 1.5], pays 11.8 % of wrong ones [10.1, 19.0] *``."""
+    right, fpr, parts = measure.right, measure.fpr, []
+    if right is not None and right.value is not None:
+        ends = (None, None) if right.low is None or right.high is None else (1 - right.high, 1 - right.low)
+        parts.append(f"refuses {rate(1 - right.value)} of right programs {fmt.bounds(*ends)}")
+    if fpr.value is not None:
+        starred = " *" if star(measure) else ""
+        parts.append(f"pays {rate(fpr.value)} of wrong ones {fmt.bounds(fpr.low, fpr.high)}{starred}")
+    return ", ".join(parts)
 
 
 def paid_cell(measure: GraderMeasure) -> str:
@@ -165,12 +156,6 @@ def differences(measure: GraderMeasure) -> str:
     return listed("accepted by difference", (f"{k} {a} of {n}" for k, (a, n) in measure.differences.items() if a))
 
 
-def shortest(one: ShortestPaid) -> str:
-    """What a finding about wrong pay is, its shortest program by name, and what closes it."""
-    found = f"{one.finding}: {one.how}" if one.how else one.finding
-    return f"{found}; shortest: {named(one)}; closes it: {one.closes}"
-
-
 def named(one: ShortestPaid) -> str:
     """``raises for own/mean, 88 characters, paid 1``."""
     paid = "" if one.pay is None else f", paid {one.pay:.3g}"
@@ -183,8 +168,9 @@ def weak_tests(measure: GraderMeasure) -> str:
 
 
 def right_passes(measure: GraderMeasure) -> str:
-    """``a pass is right: 0.89 at base rate 0.5, 0.48 at 0.1``; empty where it is not known."""
+    """``a pass is right: 0.89 at base rate 0.5, 0.48 at 0.1``; empty where no wrong program was accepted."""
     said = [f"{value.value:.2f} at {base}" for base, value in measure.ppv.items() if value.value is not None]
+    said = said if measure.fpr.value else []  # every base rate would give 1
     return listed("a pass is right", said).replace(" at ", " at base rate ", 1)
 
 
@@ -250,29 +236,46 @@ def forms_refused(measure: GraderMeasure) -> str:
     return listed(said, refused)
 
 
-def pays_in_part(measure: GraderMeasure) -> bool:
-    """Whether programs that pass some tests and not all are paid on average more than those that pass none."""
-    none, *some, _ = measure.pay.values() or (0.0, 0.0)
-    return any(paid > none for paid in some)
-
-
 def partial_credit(measure: GraderMeasure) -> str:
-    """The mean pay by share of a problem's own tests passed; empty where a grader gives no numbers."""
-    return listed("mean pay by tests passed", (f"{share} {paid:.3g}" for share, paid in measure.pay.items()))
+    """The mean pay by share of a problem's own tests passed; empty where a grader gives no numbers.
+
+    It pays in part where programs that pass some tests get more than those that pass none.
+    """
+    none, *some, _ = measure.pay.values() or (0.0, 0.0)
+    in_part = "pays in part; " if any(paid > none for paid in some) else ""
+    return listed(
+        f"{in_part}mean pay by tests passed", (f"{share} {paid:.3g}" for share, paid in measure.pay.items())
+    )
 
 
-def notes(measure: GraderMeasure) -> list[str]:
-    """What is said under the figures of a grader, a line each."""
+def figures(measure: GraderMeasure) -> str:
+    """J, what is left of it against the best cheat, and how far an accepted program can be trusted."""
+    best = f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
+    parts = (f"J = {unit_interval(measure.j)}", best if measure.best_cheat else "", right_passes(measure))
+    return " · ".join(filter(None, parts))
+
+
+def remarks(measure: GraderMeasure) -> list[str]:
+    """What else is known of a grader, a line each, the gravest first."""
+    paid = measure.unearned
+    staying = [channel.channel for channel in measure.channels if channel.stays]
     said = (
-        weak_tests(measure),
-        differences(measure),
+        silent(measure),
+        listed("a cheat stays in it and changes later verdicts", staying),
+        *measure.overlooks,
+        f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"
+        if paid.loose
+        else "",
         listed("unsteady", [flips(measure)]),
-        star(measure),
-        mean_scores(measure),
+        forms_refused(measure),
+        references_refused(measure),
+        weak_tests(measure),
+        no_verdict(measure),
         partial_credit(measure),
         by_form(measure),
-        no_verdict(measure),
-        references_refused(measure),
+        mean_scores(measure),
+        differences(measure),
+        star(measure),
     )
     return [line for line in said if line]
 
@@ -291,25 +294,6 @@ def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
     if right is None or right.value is None or fpr is None or measure.j.low is None or measure.j.low <= 0:
         return None
     return right.value, fpr
-
-
-def errors_in_words(measure: GraderMeasure) -> str:
-    """Both error rates as counts of 100 programs, for someone who has never met them."""
-    right, fpr = measure.right, measure.fpr
-    parts = []
-    if right is not None and right.value is not None:
-        parts.append(f"Of 100 right programs {measure.grader} accepts {_hundred(right.value)} (its TPR).")
-    if fpr.value is not None:
-        between = ""
-        if fpr.low is not None and fpr.high is not None:
-            between = f"; the interval reaches from {_hundred(fpr.low)} to {_hundred(fpr.high)}"
-        parts.append(f"Of 100 wrong programs it accepts {_hundred(fpr.value)} (its FPR{between}).")
-    if measure.j.value is not None:
-        parts.append(
-            f"J is the first less the second, {unit(measure.j.value)}: 1 for a grader that never errs, 0 for one"
-            " that accepts right and wrong programs alike."
-        )
-    return " ".join(parts)
 
 
 def stands_for(measure: GraderMeasure, measured: float) -> str:
@@ -347,30 +331,6 @@ CAVEAT = (
     " be harder or easier to catch than what a model gets wrong, so this arithmetic illustrates the size of the"
     " error and does not correct a published number."
 )
-
-
-def passes_in_words(measure: GraderMeasure) -> str:
-    """The probability that a pass is right, as counts; empty where it is not known."""
-    said = [
-        f"where {_hundred(float(base))} of 100 programs are right, {_hundred(value.value)} of 100 passes are"
-        for base, value in measure.ppv.items()
-        if value.value is not None
-    ]
-    if not said:
-        return ""
-    sentence = "; ".join(said)
-    return (
-        f"How far one pass can be trusted depends on how many programs are right to begin with: {sentence}. The"
-        " weaker the model, the more of its passes are errors of the grader."
-    )
-
-
-def _hundred(share: float) -> str:
-    """A share as a number out of a hundred: ``12``, ``0.9``, ``99.4``; only a whole rate is 0 or 100."""
-    number = 100 * share
-    if 1 <= number <= 99 or share in (0, 1):
-        return f"{number:.0f}"
-    return f"{number:.2g}" if number < 1 else f"{min(number, 99.99):.4g}"
 
 
 TERMS: Mapping[str, str] = MappingProxyType(

@@ -1,0 +1,286 @@
+"""The tables of an assay, each declared once for terminal, page and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from truegrade.apps.assay.cheats import CHANNELS
+from truegrade.apps.assay.measures import ChannelMeasure, GraderMeasure, ProblemMeasure
+from truegrade.apps.assay.records import Witness
+from truegrade.apps.assay.reporting import words
+from truegrade.apps.assay.reporting.material import AssayMaterial, ErredProbe
+from truegrade.report import document as doc
+from truegrade.report import format as fmt
+from truegrade.report.document import Cell, Code, On, Part, Table, Worded, noted, only
+
+MAX_MEASURES = 12
+"""Graders and benchmarks that the page shows in detail; the table of all names the others."""
+LISTED = 300
+"""Rows of a table on a page; files hold all."""
+VALUE_CHARS = 1_000
+BY_CONSTRUCTION = "by construction"
+"""`Witness.source` where nothing had to be run."""
+TableOfGrader = Callable[[GraderMeasure], Table]
+
+
+def by_grader(material: AssayMaterial, make: TableOfGrader, on: On = On.PAGE) -> list[Part]:
+    """A table of each grader: the first as it stands, the others folded; in files one table of all.
+
+    Rows beyond `LISTED` are in files alone.
+    """
+    made = [(measure, make(measure)) for measure in material.summary.measures]
+    parts: list[Part] = []
+    for measure, table in made[:MAX_MEASURES]:
+        if not table.rows:
+            continue
+        title = words.title(measure)
+        more = f"; the first {LISTED} of {fmt.count(len(table.rows))}" if table.rows[LISTED:] else ""
+        shown = msgspec.structs.replace(table, caption=title + more, rows=table.rows[:LISTED])
+        parts.append(doc.Folded(title, [shown]) if parts else shown)
+    whole = [
+        msgspec.structs.replace(
+            made[0][1],
+            head=("grader", "benchmark", *made[0][1].head),
+            rows=[[one.grader, one.benchmark, *row] for one, of in made for row in of.rows],
+        )
+    ] if made else []  # fmt: skip
+    return [only(on, *parts), only(On.FILES, *whole)]
+
+
+# -------------------------------------------------------------------------------------------- the numbers
+
+
+def graders(material: AssayMaterial) -> Table:
+    """A row each."""
+    measures = material.summary.measures
+    level = f"{100 * material.summary.confidence:g} % intervals by problem"
+    bases = dict.fromkeys(base for one in measures if one.fpr.value for base in one.ppv)
+    rows: list[list[Cell]] = [
+        [
+            one.grader,
+            words.paid_cell(one),
+            words.share_with_interval(one.right),
+            words.share_with_interval(one.fpr, starred=bool(words.star(one))),
+            Worded(one.j.value, words.unit_interval(one.j), one.j.low, one.j.high),
+            one.benchmark,
+            ", ".join(one.open_channels) or "none",
+            one.problems,
+            *(words.share_with_interval(one.ppv.get(base)) for base in bases),
+        ]
+        for one in measures
+    ]
+    spare = ("benchmark", "open channels", "problems", *(f"PPV at {base}" for base in bases))
+    if len({one.benchmark for one in measures}) > 1:
+        spare = spare[1:]
+    return Table(
+        slug="graders",
+        caption="Graders compared. TPR: right programs accepted; FPR: wrong ones; J = TPR - FPR",
+        alone=f"; {level}",
+        head=("grader", "paid without solving", "TPR", "FPR", "J", "benchmark", "open channels", "problems",
+              *(f"PPV at {base}" for base in bases)),
+        rows=rows,
+        spare=spare,
+    )  # fmt: skip
+
+
+def classes(measure: GraderMeasure) -> Table:
+    """The share accepted of each class of programs."""
+    rows: list[list[Cell]] = [
+        [
+            noted(words.NAMES[share.kind], words.MADE[share.kind], words.wrong(share)),
+            share.accepted,
+            share.probes,
+            words.share_with_interval(share, starred=share.undecided_accepted > 0),
+            share.problems_hit,
+            share.problems,
+            share.undecided,
+            share.undecided_accepted,
+            None if share.upper is None else doc.percent(share.upper),
+        ]
+        for share in measure.shares
+    ]
+    spare = ("of problems", "undecided", "undecided accepted", "rate at most")
+    return Table(
+        slug="classes",
+        caption="Programs accepted by class",
+        head=("class", "accepted", "of", "rate", "problems with an error", *spare),
+        rows=rows,
+        look="assay-classes",
+        spare=spare,
+    )
+
+
+def operators(measure: GraderMeasure) -> Table:
+    """Which errors get through, the worst first."""
+    worst = sorted(measure.operators.items(), key=lambda entry: -entry[1][0] / max(1, entry[1][1]))
+    return Table(
+        slug="operators",
+        caption="Wrong programs accepted by operator",
+        head=("operator", "accepted", "proven wrong", "rate"),
+        rows=[
+            [name, accepted, wrong, doc.percent(accepted / wrong) if wrong else None]
+            for name, (accepted, wrong) in worst
+        ],
+        look="numeric",
+    )
+
+
+# -------------------------------------------------------------------------------------------- channels
+
+
+def channels(measure: GraderMeasure) -> Table:
+    """What became of the cheats of each channel."""
+    return Table(
+        slug="channels",
+        caption="Cheats accepted by channel",
+        head=("channel", "danger", "state", "accepted", "of", "twins accepted", "stays"),
+        rows=[
+            [
+                noted(one.channel, CHANNELS.get(one.channel)),
+                *(one.danger, _state(one), one.accepted, one.probes, one.inert_accepted, one.stays),
+            ]
+            for one in measure.channels
+        ],
+        look="assay-channels",
+    )
+
+
+def _state(one: ChannelMeasure) -> Cell:
+    if not one.probes:
+        return "not sent" if one.not_sent else "no verdict"
+    if one.open:
+        return doc.Badge("open", "failed")
+    return doc.Badge("accepted", "unanswered") if one.accepted else doc.Badge("closed", "passed")
+
+
+def shortest(measure: GraderMeasure) -> Table:
+    """Of each finding about what is paid wrongly the shortest program."""
+    return Table(
+        slug="shortest",
+        caption="Shortest programs paid wrongly",
+        head=("finding", "how it works", "problem", "paid", "program", "what closes it"),
+        rows=[
+            [
+                one.finding,
+                one.how or None,
+                one.problem_id,
+                one.pay,
+                doc.LongText(f"{one.origin} ({one.probe})", one.code),
+                one.closes,
+            ]
+            for one in measure.shortest
+        ],
+    )
+
+
+# -------------------------------------------------------------------------------- programs it was wrong about
+
+
+def erred(
+    slug: str, noun: str, found: Sequence[ErredProbe], *, most: int | None = None, witnesses: bool = True
+) -> Table:
+    """Programs without their texts, the first ``most``: what shows that they are wrong, or what was said."""
+    head = ("probe", "problem", "made by", "grader")
+    rows: list[list[Cell]] = [
+        [Code(one.probe.id), one.probe.problem_id, f"{one.probe.kind} {one.probe.origin}", ", ".join(one.graders)]
+        for one in found[:most]
+    ]
+    extra = _witnessed if witnesses else _said
+    more = f"; the first {most}, all are in probes.jsonl and verdicts.jsonl" if found[len(rows) :] else ""
+    return Table(
+        slug=slug,
+        caption=f"{fmt.plural(len(found), noun)}{more}",
+        head=(*head, *(("shown by", "expected", "given") if witnesses else ("what it said",))),
+        rows=[[*row, *extra(one)] for row, one in zip(rows, found, strict=False)],
+        look="assay-list",
+    )
+
+
+def _witnessed(one: ErredProbe) -> list[Cell]:
+    witness: Witness | None = one.probe.witness
+    if witness is None or witness.source == BY_CONSTRUCTION:
+        return [cut(one.probe.change, 120) or None, None, None]
+    return [Code(cut(text, 120)) for text in (witness.call, witness.expected, witness.got)]
+
+
+def _said(one: ErredProbe) -> list[Cell]:
+    return [what_was_said(one) or None]
+
+
+def what_was_said(one: ErredProbe) -> str:
+    """What graders said of a program, each once."""
+    told = [f"{grader}: {said}" for grader, said in zip(one.graders, one.details, strict=False) if said]
+    return "; ".join(dict.fromkeys(told))
+
+
+def cut(text: str, chars: int = VALUE_CHARS) -> str:
+    """A text of readable length, which says how long it is."""
+    return text if len(text) <= chars else f"{text[:chars]} … ({fmt.count(len(text))} characters)"
+
+
+def findings(material: AssayMaterial) -> Table:
+    """Everything worth a person's time."""
+    return Table(
+        slug="findings",
+        caption="Findings",
+        head=("finding", "grader", "problem", "what was found", "probes"),
+        rows=[
+            [one.code, one.grader or None, one.problem_id or None, one.sentence, ", ".join(one.probes[:3]) or None]
+            for one in material.findings
+        ],
+    )
+
+
+# -------------------------------------------------------------------------------------------- by problem
+
+
+def ranked(measure: GraderMeasure) -> list[ProblemMeasure]:
+    """The lowest J first; of equal ones the highest shrunken FPR."""
+    known = [one for one in measure.per_problem if one.j is not None]
+    return sorted(known, key=lambda one: (one.j or 0.0, -(one.fpr_shrunken or 0.0)))
+
+
+def problems(measure: GraderMeasure) -> Table:
+    """J of each problem, the worst first, those without J last."""
+    known = ranked(measure)
+    found: Iterable[ProblemMeasure] = [*known, *(one for one in measure.per_problem if one.j is None)]
+    return Table(
+        slug="problems",
+        caption="J by problem",
+        head=(
+            *("problem", "J", "right accepted", "right", "wrong accepted", "wrong"),
+            *("undecided accepted", "undecided", "FPR", "FPR shrunken", "doubtful"),
+        ),
+        rows=[
+            [
+                one.problem_id,
+                Worded(one.j, words.unit(one.j)),
+                *(one.right_accepted, one.right, one.wrong_accepted, one.wrong),
+                *(one.undecided_accepted, one.undecided),
+                _fpr(one),
+                None if one.fpr_shrunken is None else doc.percent(one.fpr_shrunken),
+                "yes" if one.doubtful else "no",
+            ]
+            for one in found
+        ],
+        look="numeric",
+    )  # fmt: skip
+
+
+def _fpr(one: ProblemMeasure) -> Cell:
+    if not one.wrong:
+        return None
+    share = one.wrong_accepted / one.wrong
+    ends = one.fpr_low, one.fpr_high
+    return Worded(share, f"{fmt.percent(share)} {fmt.bounds(*ends)}", *ends)
+
+
+def j_interval(one: ProblemMeasure) -> tuple[float, float]:
+    """J at the ends of the interval of FPR."""
+    j = one.j or 0.0
+    if one.fpr_low is None or one.fpr_high is None or not one.wrong:
+        return j, j
+    tpr = j + one.wrong_accepted / one.wrong
+    return tpr - one.fpr_high, tpr - one.fpr_low
