@@ -124,8 +124,8 @@ class RunSettings(Settings, frozen=True, kw_only=True):
     """How a model is asked and graded: the settings of `truegrade.run`."""
 
     model: Annotated["str | Model", Option(
-        "--model -m", "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME. [default: the"
-        " model in the box, embedded/truegrade-micro]", MODEL,
+        "--model -m", "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME;"
+        " without it the small model in the box.", MODEL,
         basic=True,
     )] = DEFAULT_MODEL  # fmt: skip
     adapter: Annotated[str | Path | None, Option(

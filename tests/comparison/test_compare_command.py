@@ -141,6 +141,14 @@ def test_the_table_of_models_and_benchmarks_is_a_file():
     ]
     written = said("compare", *runs, "--table", "--format", "latex", "--out", "table")
     assert r"\begin{tabular}" in Path(written).read_text()
+    assert said("compare", *runs, "--table", "--format", "latex", "--out", "one.tex") == "one.tex"
+    printed = said("compare", *runs, "--table", "--format", "latex", "--out", "-")
+    assert printed == " ".join(Path("one.tex").read_text().split())
+    Path("several").mkdir()
+    for run in runs:
+        Path("several", Path(run).name).symlink_to(Path(run).resolve())
+    of_folder = said("compare", "several", "--table", "--format", "latex", "--out", "-")
+    assert sorted(of_folder.split()) == sorted(printed.split())
     assert "format of a table" in said("compare", *runs, "--table", "--format", "html", code=2)
 
 

@@ -2,10 +2,12 @@
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from comparison_runs import build, single
 
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.gate import comparison_condition, gate_comparison, gate_lines, gate_run, run_condition
+from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.statistics.intervals import binomial_tail
@@ -73,3 +75,24 @@ def test_what_is_no_condition_is_told_with_the_names_there_are():
         comparison_condition("wurse")
     with pytest.raises(UserError, match="rate is a share; compare it with a number"):
         run_condition("rate")
+
+
+def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, tmp_path):
+    def told(*words):
+        done = CliRunner().invoke(main, [str(word) for word in words])
+        return done.exit_code, done.stderr
+
+    code, said = told("compare", *runs_paths(runs), "--fail-if", "worse")
+    assert code == 3 and "gate `worse` holds for" in said and "% of equals" in said
+    code, said = told("compare", *runs_paths(runs), "--fail-if", "better", "--json")
+    assert code == 0 and "gate `better` does not hold for" in said
+    assert told("compare", *runs_paths(runs), "--table", "--fail-if", "worse")[0] == 2
+    asked = ("run", "micro-repair", "--limit", "4", "--out", tmp_path / "run", "-m", "baseline/empty")
+    code, said = told(*asked, "--fail-if", "rate < 0.5")
+    assert code == 3 and "gate `rate < 0.5` holds for pass@1 under strict@" in said
+    assert told(*asked, "--fail-if", "missing")[0] == 0
+    assert told(*asked, "--fail-if", "rate")[0] == 2
+
+
+def runs_paths(runs):
+    return [str(run.path) for run in runs]

@@ -157,7 +157,7 @@ def test_every_setting_is_an_option_and_a_keyword_as_its_field_says(command):
         if setting.within is None:
             assert setting.name in keywords or setting.name in ("skip_missing", "models")
     own = options.keys() - {setting.name for setting in settings_of(kind, but)}
-    assert own == ({"as_json", "ungraded"} if command == "run" else {"as_json"})
+    assert own == ({"as_json", "fail_if", "ungraded"} if command == "run" else {"as_json"})
 
 
 def test_a_field_more_is_an_option_a_keyword_and_a_line_of_the_help():

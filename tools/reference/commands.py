@@ -21,6 +21,7 @@ def page() -> str:
             ("0", "done"),
             ("1", "a claim does not hold, a check failed, a program of `exec` did not end well"),
             ("2", "a mistake in what was asked: one line says where and what to do"),
+            ("3", "what was given with `--fail-if` holds"),
             ("130", "stopped by Ctrl-C; the same command goes on"),
         ],
     )

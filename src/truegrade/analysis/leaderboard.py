@@ -88,7 +88,7 @@ def read_leaderboard(runs: Sequence[str | Path], *, profiles: Sequence[str] = ()
     found: dict[tuple[str, str], list[GradedRun]] = defaultdict(list)
     left_out: dict[str, str] = {}
     known: set[tuple[object, ...]] = set()
-    for path in dict.fromkeys(place for given in runs for place in _places(Path(given))):
+    for path in dict.fromkeys(place for given in runs for place in run_folders(Path(given))):
         try:
             run = Run.open(path)
             told = (run.path.resolve().name, run.manifest.created, *run.manifest.profiles.items())
@@ -109,7 +109,7 @@ def read_leaderboard(runs: Sequence[str | Path], *, profiles: Sequence[str] = ()
     return Leaderboard(boards=boards, method=f"paired tests by problem, corrected by {METHOD}", left_out=left_out)
 
 
-def _places(path: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
+def run_folders(path: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
     """The runs and packs below a folder, by name; a run or pack itself."""
     if not path.is_dir() or (path / "manifest.json").is_file():
         yield path
@@ -118,7 +118,7 @@ def _places(path: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
         if is_run(below):
             yield below
         elif depth and below.is_dir() and not below.name.startswith("."):
-            yield from _places(below, depth - 1)
+            yield from run_folders(below, depth - 1)
 
 
 def _sides(run: Run, profiles: Sequence[str]) -> list[GradedRun]:

@@ -27,6 +27,8 @@ from truegrade.cli.options import (
     SettingsCommand,
     complete_names,
     echo,
+    end_if_held,
+    fail_if_option,
     given_settings,
     json_option,
     notice,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truegrade.analysis.standings import LeftOutBenchmark, PairStanding
+    from truegrade.statistics.conditions import Condition
     from truegrade.store import Run
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -193,8 +196,9 @@ def main(context: click.Context, log_level: str) -> None:
 @main.command(cls=SettingsCommand, several=("model",), basic=("ungraded",))
 @click.argument("benchmark", nargs=-1, required=True)
 @click.option("--no-grade", "ungraded", is_flag=True, help="Store the samples and stop there.")
+@fail_if_option("rate < 0.6 or missing")
 @json_option
-def run(benchmark: tuple[str, ...], ungraded: bool, as_json: bool, **_: Any) -> None:
+def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json: bool, **_: Any) -> None:
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     Without --model the small model in the box is evaluated, offline: for a first look.
@@ -203,13 +207,19 @@ def run(benchmark: tuple[str, ...], ungraded: bool, as_json: bool, **_: Any) -> 
     which an option given here takes the place. With a suite, several benchmarks or models every pair is a run of
     its own, and a table and one page show them side by side. All pairs are checked before the first request; one
     that fails later does not stop the others.
+
+    In --fail-if, rate, rate_low and rate_high are the first number of each profile and its interval, as shares;
+    missing counts samples without a reply.
     """
     from truegrade import api
+    from truegrade.analysis.gate import run_condition
     from truegrade.pipeline.suites import is_suite
 
+    condition = None if fail_if is None else run_condition(fail_if)
     given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
     models = given.pop("model", ())
     if ungraded:
+        refuse("fail_if", why="is about grading, and --no-grade does none")
         _generate(benchmark, models, given, as_json=as_json)
         return
     if any(is_suite(each) for each in benchmark):
@@ -220,17 +230,33 @@ def run(benchmark: tuple[str, ...], ungraded: bool, as_json: bool, **_: Any) -> 
                 raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
         found = run_suite(benchmark, models=models, **given)
         code = _show_pairs(found.pairs, found if as_json else None, found.folder, found.left_out)
+        made = [pair.run for pair in found.pairs]
     elif len(benchmark) > 1 or len(models) > 1:
         from truegrade.api.pairs import run_all
 
         pairs = run_all(benchmark, **({"models": models} if models else {}), **given)
         code = _show_pairs(pairs, pairs if as_json else None, pairs[0].run.parent)
+        made = [pair.run for pair in pairs]
     else:
         given.pop("skip_missing", None)  # of one benchmark nothing is left without its data
         model = dict(zip(("model",), models, strict=False))
-        code = _show(lambda: api.run(benchmark[0], **model, **given), as_json)
+        finished: list[Run] = []
+        code = _show(lambda: api.run(benchmark[0], **model, **given), as_json, finished.append)
+        made = [each.path for each in finished]
     if code:
         sys.exit(code)
+    if condition is not None:
+        _end_if_held(condition, made)
+
+
+def _end_if_held(condition: Condition, made: Sequence[Path]) -> None:
+    """Hold a condition against the summary of every run."""
+    from truegrade.analysis.gate import gate_lines, gate_run
+    from truegrade.pipeline.summary import read_summary
+    from truegrade.store import Run
+
+    results = [result for path in made for result in gate_run(condition, read_summary(Run.open(path)))]
+    end_if_held(results, partial(gate_lines, condition))
 
 
 def _generate(benchmarks: Sequence[str], models: Sequence[str], given: dict[str, Any], *, as_json: bool) -> None:
@@ -353,12 +379,15 @@ def schema(name: str | None) -> None:
 # --------------------------------------------------------------------------------------------- printing
 
 
-def _show(make: Callable[[], Run], as_json: bool) -> int:
+def _show(make: Callable[[], Run], as_json: bool, keep: Callable[[Run], None] | None = None) -> int:
     """Print the summary of the run that is made; the exit code: 1 where a tracker did not take its results."""
     from truegrade.store.trackers import NotTracked
 
     try:
-        return _print(make(), as_json)
+        finished = make()
+        if keep is not None:
+            keep(finished)
+        return _print(finished, as_json)
     except NotTracked as error:
         _print(error.made, as_json)
         echo(f"truegrade: {with_flags(error)}", err=True)

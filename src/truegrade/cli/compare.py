@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from truegrade.cli.options import (
     Number,
     cutoff_option,
     echo,
+    end_if_held,
+    fail_if_option,
     json_option,
     print_json,
     refuse,
@@ -77,9 +80,10 @@ PLAN = ("tasks", "power", "discordant", "alpha")
 @click.option(
     "--table",
     is_flag=True,
-    help="Print all metrics, one column per run; the runs may have different data sets. With --format: a file,"
-    " models down and benchmarks across.",
+    help="Print all metrics, one column per run; the runs, or folders of them, may have different data sets. With"
+    " --format: one table for a paper, models down and benchmarks across.",
 )
+@fail_if_option("worse or difference < -0.02")
 @click.option("--force", is_flag=True, help="Compare runs that are not comparable; the result states this.")
 @click.option(
     "--format",
@@ -90,7 +94,8 @@ PLAN = ("tasks", "power", "discordant", "alpha")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="The page, or the folder of the files. [default: comparison.html or comparison/ here]",
+    help="The page, or the folder of the files; of --table also one file, or - for standard output."
+    " [default: comparison.html or comparison/ here]",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @json_option
@@ -98,6 +103,7 @@ def compare(
     runs: tuple[Path, ...],
     planned: bool,
     table: bool,
+    fail_if: str | None,
     every_pair: bool,
     file_format: str | None,
     out: Path | None,
@@ -110,8 +116,14 @@ def compare(
     \b
     truegrade compare runs/before runs/after
     truegrade compare --power --points 2     how many problems show a difference of 2 points
+    truegrade compare runs/before runs/after --fail-if worse     a gate, with its false alarms and power
+
+    In --fail-if, difference, difference_low, difference_high, rate_before, rate_after and p are shares (0.02 is 2
+    points), of the second run less the first; worse and better say that the interval excludes 0; lost and won
+    count problems.
     """
     from truegrade.analysis.comparison import compare_runs
+    from truegrade.analysis.gate import comparison_condition, gate_comparison, gate_lines
 
     plan = {name: options.pop(name) for name in PLAN}
     if planned and not runs:
@@ -125,6 +137,9 @@ def compare(
         raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: {instead}")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
+    if table and fail_if is not None:
+        raise click.UsageError("--fail-if is about pairs of runs, and --table pairs none: leave one of them out")
+    condition = None if fail_if is None else comparison_condition(fail_if)
     if table and (options["window"] or options["cutoff"]):
         raise click.UsageError("--table takes no -T or --cutoff: leave out one or the other")
     if table:
@@ -139,6 +154,8 @@ def compare(
         from truegrade.report.comparison_document import print_comparison
 
         print_comparison(found)
+    if condition is not None:
+        end_if_held(gate_comparison(condition, found), partial(gate_lines, condition))
 
 
 def _plan(points: float | None, plan: dict[str, Any], *, as_json: bool) -> None:
@@ -173,12 +190,18 @@ def _table(
     runs: tuple[Path, ...], profiles: tuple[str, ...], file_format: str | None, out: Path | None, *, as_json: bool
 ) -> None:
     """Every run with its own intervals; paired with the first where that is possible."""
+    from truegrade.analysis.leaderboard import run_folders
     from truegrade.analysis.standings import standings
 
-    if len(runs) < 2 or len(profiles) > 1:
-        raise click.UsageError("--table needs two runs or more, and one profile")
-    rows = standings(runs, profile=profiles[0] if profiles else None)
-    if file_format is not None:
+    found = [run for given in runs for run in run_folders(given)]
+    if len(found) < 2 or len(profiles) > 1:
+        raise click.UsageError("--table needs two runs or more, or a folder of them, and one profile")
+    rows = standings(found, profile=profiles[0] if profiles else None)
+    if file_format is not None and out == Path("-"):
+        from truegrade.report.standings_document import standings_text
+
+        echo(standings_text(rows, file_format), nl=False)
+    elif file_format is not None:
         from truegrade.report.standings_document import export_standings
 
         _name(export_standings(rows, file_format, out), as_json=as_json)

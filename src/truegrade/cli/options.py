@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from truegrade.report.terminal import visible
 
 if TYPE_CHECKING:
+    from truegrade.analysis.gate import GateResult
     from truegrade.pipeline.loading import Limit
     from truegrade.pipeline.progress import Progress
     from truegrade.settings import Setting
@@ -454,6 +455,25 @@ def complete_names_of(command: click.Command) -> None:
 
 # ----------------------------------------------------------------------------------------------------------------
 # What is printed.
+
+
+EXIT_GATE = 3
+"""A condition that was given with ``--fail-if`` holds."""
+
+
+def fail_if_option(example: str) -> Callable[[Any], Any]:
+    """``--fail-if RULE``, which ends a command with `EXIT_GATE`."""
+    return click.option(
+        "--fail-if", metavar="RULE", help=f"Exit with {EXIT_GATE} where this holds, e.g. '{example}'."
+    )
+
+
+def end_if_held(results: Sequence[GateResult], lines: Callable[[Sequence[GateResult]], Iterable[str]]) -> None:
+    """Say what became of a gate on standard error; exit with `EXIT_GATE` where it holds for anything."""
+    for line in lines(results):
+        echo(line, err=True)
+    if any(result.holds for result in results):
+        sys.exit(EXIT_GATE)
 
 
 def progress_for(as_json: bool) -> Progress:

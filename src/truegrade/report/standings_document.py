@@ -155,21 +155,30 @@ def export_standings(found: Sequence[RunStanding], file_format: str, out: Path |
     Args:
         found: the runs, in order.
         file_format: one of `TEXTS`, or ``json``.
-        out: the folder; None for ``comparison``.
+        out: the file, where its name ends as the format's do, or the folder; None for ``comparison``.
 
     Raises:
         UnknownName: no such format.
         UserError: ``out`` cannot be made.
     """
-    known = (*TEXTS, "json")
-    if file_format not in known:
-        raise UnknownName("format of a table", file_format, known)
+    content = standings_text(found, file_format).encode()
+    ending = ".json" if file_format == "json" else TEXTS[file_format][0]
+    if out is not None and out.suffix == ending:
+        return write_files(out.parent, {out.name: content})
+    return write_files(out or Path("comparison"), {f"models{ending}": content})
+
+
+def standings_text(found: Sequence[RunStanding], file_format: str) -> str:
+    """The table of models and benchmarks in one of `TEXTS`, or everything as JSON.
+
+    Raises:
+        UnknownName: no such format.
+    """
     if file_format == "json":
-        name, content = "models.json", encode(found, enc_hook=str, indent=2) + b"\n"
-    else:
-        ending, write = TEXTS[file_format]
-        name, content = f"models{ending}", write(headlines(found)).encode()
-    return write_files(out or Path("comparison"), {name: content})
+        return encode(found, enc_hook=str, indent=2).decode() + "\n"
+    if file_format not in TEXTS:
+        raise UnknownName("format of a table", file_format, (*TEXTS, "json"))
+    return TEXTS[file_format][1](headlines(found))
 
 
 def print_plans(plans: Sequence[PowerPlan], *, console: Console | None = None) -> None:

@@ -112,7 +112,7 @@ def test_a_score_is_accepted_from_what_the_reference_gets_or_from_a_given_one():
 
 def test_a_grader_that_prints_is_measured_and_a_condition_decides_the_exit_code():
     assert measure_of(graded_by("noisy", "--fail-if", "J < 0.9"))["j"]["value"] == 1
-    held = graded_by("noisy", "--fail-if", "J > 0.9", code=1)
+    held = graded_by("noisy", "--fail-if", "J > 0.9", code=3)
     assert "--fail-if 'J > 0.9' holds for rewards.py:noisy on micro-repair" in held.stderr
     assert "no name 'Q'" in refused("--fail-if", "Q < 1") or "Q" in refused("--fail-if", "Q < 1")
 

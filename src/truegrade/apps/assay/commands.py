@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from truegrade.cli.options import (
+    EXIT_GATE,
     Number,
     data_option,
     data_options,
     echo,
+    fail_if_option,
     json_option,
     names_of,
     notice,
@@ -25,7 +27,7 @@ from truegrade.cli.options import (
     workers_option,
 )
 
-EXIT_FAILED_IF, EXIT_UNUSABLE = 1, 2
+EXIT_NOT_REPEATED, EXIT_UNUSABLE = 1, 2
 _MEASURE = "measure"
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -129,7 +131,7 @@ def assay() -> None:
 @click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable.")
 @click.option("--confidence", default=0.95, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
               help="Confidence level of the intervals.")  # fmt: skip
-@click.option("--fail-if", metavar="RULE", help="Exit with 1 where this holds, e.g. 'J < 0.9 or forgeable'.")
+@fail_if_option("J < 0.9 or forgeable")
 @click.option("--out", type=click.Path(path_type=Path), help="Output folder. [default: runs/assay-NAME-HASH]")
 @workers_option
 @data_options
@@ -173,7 +175,7 @@ def measure(
         graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
     if unusable or met:
-        sys.exit(EXIT_UNUSABLE if unusable else EXIT_FAILED_IF)
+        sys.exit(EXIT_UNUSABLE if unusable else EXIT_GATE)
 
 
 def _typed() -> str:
@@ -268,4 +270,4 @@ def replay(as_json: bool, **options: Any) -> None:
     echo(f"\n{found.call}\n  reference: {found.expected}\n  probe:     {found.got}")
     if not found.differs:
         echo("truegrade: the probe does what the reference does; the label cannot be repeated here", err=True)
-        sys.exit(EXIT_FAILED_IF)
+        sys.exit(EXIT_NOT_REPEATED)
