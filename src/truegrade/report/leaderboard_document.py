@@ -42,7 +42,7 @@ def render_leaderboard(found: Leaderboard) -> str:
 
 
 def leaderboard_document(found: Leaderboard) -> doc.Document:
-    """A leaderboard: all results, a section for each board, and how each number was made."""
+    """A leaderboard: a section for each board, all results, and how each number was made, folded."""
     benchmarks = list(dict.fromkeys(board.benchmark for board in found.boards))
     count = len({row.run for each in found.boards for row in each.rows})
     asked = f"pass@1 of {fmt.plural(count, 'run')}, with 95 % confidence intervals · {found.method}"
@@ -54,8 +54,9 @@ def leaderboard_document(found: Leaderboard) -> doc.Document:
         about=(", ".join(benchmarks),),
         lines=(Prose(text=asked, tone="asked"),),
         sections=[
-            Section("overview", "All results", [Prose(text=_EXPLAINED, tone="prose"), overview(found)]),
             *(Section(_anchor(place), _title(each), [board(place, each)]) for place, each in boards),
+            Section("overview", "All results", [overview(found)]) if len(boards) > 1 else None,
+            Section("ranks", "How runs are ranked", [Prose(text=_EXPLAINED, tone="prose")], "Ranks"),
             Section("made", "How each number was made", list(made)),
             Section("left-out", "On no board", [doc.Bullets(left_out, "findings")]) if left_out else None,
         ],
@@ -125,8 +126,8 @@ def _name(row: BoardRow) -> str:
 def _made(place: int, board: Board) -> list[Markup]:
     return [
         el(
-            "article",
-            el("h3", f"{_name(row)} · {_title(board)}: {fmt.estimate(row.rate)}"),
+            "details",
+            el("summary", f"{_name(row)} · {_title(board)}: {fmt.estimate(row.rate)}"),
             facts(*_facts(board, row)),
             _told("not ranked", row.not_ranked),
             _told("warnings", row.warnings),

@@ -392,7 +392,7 @@ def suite_document(found: SuiteStanding, folder: Path) -> doc.Document:
             Prose(text=origins, tone="asked"),
         ),
         sections=[
-            Section("results", "Results", [explained, *lacking, *results(found.pairs, folder)]),
+            Section("results", "Results", [*results(found.pairs, folder), *lacking, explained]),
             Section("cost", "Tokens and cost", [cost(found.pairs)], "Cost"),
             Section(
                 "warnings", "What must be known of these numbers", [warned if warned.rows else none], "Warnings"
