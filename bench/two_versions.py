@@ -1,7 +1,8 @@
 """Whether a change made the command slower: two source trees, measured in turn in one run.
 
 Wall and CPU seconds (those of worker processes too) of `truegrade --help`, of grading one reply and many
-replies of HumanEval, each the median of several rounds in which both trees run one after the other, and the ratio.
+replies of HumanEval, and of parts of `make demo`: building rows of DSL-List, and a run on repairs. Each is the
+median of several rounds in which both trees run in turn, with the median, least and largest of their ratios.
 
     python bench/two_versions.py BEFORE/src AFTER/src [--replies 10000] [--rounds 5]
 """
@@ -54,6 +55,7 @@ def main() -> None:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     parser.add_argument("--replies", type=int, default=10_000)
+    parser.add_argument("--rows", type=int, default=60, help="of DSL-List, and problems of the run on repairs")
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     trees = {"before": asked.before.resolve(), "after": asked.after.resolve()}
@@ -61,16 +63,25 @@ def main() -> None:
         folder = Path(name)
         for count in (1, asked.replies):
             write_replies(folder / f"{count}.jsonl", count)
-        for row, rounds in (("help", 3), (1, 2), (asked.replies, 1)):
+        for command, rounds in (
+            ("--help", 3),
+            ("grade 1.jsonl -b humaneval --out", 2),
+            (f"grade {asked.replies}.jsonl -b humaneval --out", 1),
+            (f"data build dsl-list --size {asked.rows} --out", 1),
+            (f"run micro-repair --limit {asked.rows} --out", 1),
+        ):
             found: dict[str, list[tuple[float, float]]] = {tree: [] for tree in trees}
             for turn in range(asked.rounds * rounds):
                 for tree, src in trees.items():
-                    grading = ["grade", f"{row}.jsonl", "-b", "humaneval", "--out", f"{tree}-{row}-{turn}"]
-                    found[tree].append(measured(src, ["--help"] if row == "help" else grading, folder))
-            label = row if row == "help" else f"grade {row}"
+                    out = [f"{tree}-{len(command)}-{turn}"] if command.endswith("--out") else []
+                    found[tree].append(measured(src, [*command.split(), *out], folder))
             for place, unit in enumerate(("wall s", "CPU s")):
-                before, after = (median(one[place] for one in found[tree]) for tree in trees)
-                print(f"{label:<12} {unit}  before {before:.3f}  after {after:.3f}  ratio {after / before:.3f}")
+                before, after = ([one[place] for one in found[tree]] for tree in trees)
+                ratios = sorted(new / old for old, new in zip(before, after, strict=True))
+                print(
+                    f"{command.removesuffix(' --out'):<40} {unit}  before {median(before):.3f}  after"
+                    f" {median(after):.3f}  ratio {median(ratios):.3f} [{ratios[0]:.3f}, {ratios[-1]:.3f}]"
+                )
 
 
 if __name__ == "__main__":

@@ -190,7 +190,18 @@ def f(n):
 
 
 @pytest.mark.parametrize(
-    "forged", ["()", "(('value', '3', 1, (), ()),) * 2", "(('value', '3', 1, (7,), (7,)),)", "'value'"]
+    "forged",
+    [
+        "()",
+        "(('value', '3', 1, 1, b'', b''),) * 2",
+        "(('value', '3', 1, 1, (7,), (7,)),)",
+        "(('value', '3', 1, 3, b'', b''),)",
+        "(('value', '3', 1, 4, bytes(4), b''),)",
+        "(('value', '3', 1, 1, bytes(3), b''),)",
+        "(('value', '3', 1, 1, b'', bytes([9] * 8)),)",
+        "(('value', '3', 1, 1, bytes(4), bytes(4)),)",
+        "'value'",
+    ],
 )
 def test_a_forged_answer_is_a_failed_call(sandbox, forged):
     """A program shares its process with the watcher and can answer for it; the form of answers is checked."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
@@ -22,7 +22,7 @@ from truegrade.builders.list_language import (
     expression,
     source,
 )
-from truegrade.datasets.executions import ExecutionRow, RecordedCase, run_cases
+from truegrade.datasets.executions import ExecutionRow, RecordedCase, Returned, run_cases
 from truegrade.datasets.identity import identity
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
@@ -111,6 +111,8 @@ _LEAST_DEPTH = 3
 _ATTEMPTS_PER_PROGRAM = 500
 """Draws after which a grammar counts as exhausted."""
 _NAME = "dsl_prog"
+_TOGETHER = 16
+"""Programs in one process."""
 
 
 class DslListOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,10 +183,11 @@ def build(options: DslListOptions, executor: Executor, *, workers: int = 1) -> I
     candidates = _candidates(options, TermSampler(grammar, weights))
     made = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="dsl-list") as pool:
-        # more than workers at once: a slow program delays the batch, not each of its neighbours
-        while made < options.size and (batch := list(islice(candidates, 16 * workers))):
-            outputs = pool.map(lambda candidate: _outputs(candidate, options.inputs, executor), batch)
-            for candidate, answered in zip(batch, outputs, strict=True):
+        while made < options.size and (batch := list(islice(candidates, _TOGETHER * workers))):
+            parts = [batch[start : start + _TOGETHER] for start in range(0, len(batch), _TOGETHER)]
+            returned = chain.from_iterable(pool.map(lambda part: _returned(part, executor), parts))
+            for candidate, results in zip(batch, returned, strict=True):
+                answered = _answered(candidate, results, options.inputs)
                 if answered is not None and made < options.size:
                     yield _row(made, candidate.term, answered, metadata)
                     made += 1
@@ -217,9 +220,34 @@ def _draw_inputs(count: int, rng: random.Random) -> tuple[RecordedCase, ...]:
     return tuple(RecordedCase(kwargs={PARAMETER: list(values)}) for values in drawn)
 
 
-def _outputs(candidate: _Candidate, wanted: int, executor: Executor) -> list[tuple[RecordedCase, str]] | None:
+def _returned(candidates: Sequence[_Candidate], executor: Executor) -> list[tuple[Returned, ...]]:
+    """What each program returns on its cases.
+
+    All run in one process, since programs of the grammar leave nothing to each other; one that does not answer all
+    of its cases runs again by itself, because another may have ended the process.
+    """
+    names = [f"{_NAME}_{number}" for number in range(len(candidates))]
+    sources = [source(candidate.term, name) for candidate, name in zip(candidates, names, strict=True)]
+    chosen = f"def {_NAME}(number, {PARAMETER}):\n    return ({', '.join(names)},)[number]({PARAMETER})\n"
+    cases = [
+        RecordedCase(kwargs={"number": number, **case.kwargs})
+        for number, candidate in enumerate(candidates)
+        for case in candidate.cases
+    ]
+    together = iter(run_cases(executor, "".join((*sources, chosen)), _NAME, cases))
+    returned = []
+    for candidate in candidates:
+        results = tuple(islice(together, len(candidate.cases)))
+        if any(result.text is None for result in results):
+            results = run_cases(executor, source(candidate.term, _NAME), _NAME, candidate.cases)
+        returned.append(results)
+    return returned
+
+
+def _answered(
+    candidate: _Candidate, returned: Sequence[Returned], wanted: int
+) -> list[tuple[RecordedCase, str]] | None:
     """The first cases that a program answers, or None if it makes no item."""
-    returned = run_cases(executor, source(candidate.term, _NAME), _NAME, candidate.cases)
     answered = [
         (case, result.text)
         for case, result in zip(candidate.cases, returned, strict=True)

@@ -9,7 +9,6 @@ folds, slices, zips and the like, since strong models answer nearly all of the p
 from __future__ import annotations
 
 import ast
-import copy
 import json
 import math
 import random
@@ -20,6 +19,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -185,7 +185,7 @@ def source(term: Term, name: str) -> str:
 def expression(term: Term) -> ast.expr:
     """The Python expression that a term is."""
     arguments = {f"_{index}": expression(argument) for index, argument in enumerate(term.arguments)}
-    filled: ast.expr = _Fill(arguments).visit(copy.deepcopy(_template(term.operation.python)))
+    filled: ast.expr = _filled(_template(term.operation.python), arguments)
     return filled
 
 
@@ -245,16 +245,18 @@ def _template(python: str) -> ast.expr:
     return ast.parse(python, mode="eval").body
 
 
-class _Fill(ast.NodeTransformer):
-    """Puts expressions into the places of a template."""
+def _filled(part: Any, arguments: Mapping[str, ast.expr]) -> Any:
+    """A copy of a template with expressions in its places.
 
-    def __init__(self, arguments: Mapping[str, ast.expr]) -> None:
-        self._arguments = arguments
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """The argument that belongs here, or the name itself."""
-        # a copy for each place: `ast.unparse` remembers by node whether it needs parentheses
-        return copy.deepcopy(self._arguments[node.id]) if node.id in self._arguments else node
+    Each place gets a copy of its own: `ast.unparse` remembers by node whether it needs parentheses.
+    """
+    if isinstance(part, list):
+        return [_filled(each, arguments) for each in part]
+    if not isinstance(part, ast.AST):
+        return part
+    if isinstance(part, ast.Name) and part.id in arguments:
+        return _filled(arguments[part.id], {})
+    return type(part)(**{name: _filled(value, arguments) for name, value in ast.iter_fields(part)})
 
 
 class _Rename(ast.NodeTransformer):

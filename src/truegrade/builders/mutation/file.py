@@ -32,6 +32,7 @@ from truegrade.builders.mutation.observing import (
     ObservedCase,
     Observer,
     Traced,
+    has_one_line,
     lines_of_code,
     loop_depth,
     similarity,
@@ -161,7 +162,8 @@ class _Work:
         self.imports = imports_of(code)
         preamble = msgspec.structs.replace(options, preamble=f"{self.imports}{options.preamble}")
         self.observer = Observer(executor, calls_of(row), preamble)
-        self.traced: Traced = "lines"
+        # One line is always covered: what can differ is the way through its expressions.
+        self.traced: Traced = "expressions" if has_one_line(parse(code)) else "lines"
         self.original = self._observe_original()
         self.found: Counter[str] = Counter()
 
@@ -190,15 +192,15 @@ class _Work:
         seen = self.observer.alone(self.row.code, self.traced)
         if seen.failure is not None:
             raise _NoMutant(self._why_no_value(seen.failure))
+        for case, returned in enumerate(seen.outputs):
+            if not is_askable(returned):
+                raise _NoMutant(f"case {case}: the original returns no finite literal")
         if self.observer.alone(self.row.code).outputs != seen.outputs:
             raise _NoMutant("the original returns something else every time")
         for case, (recorded, returned) in enumerate(zip(texts(self.row.output), seen.outputs, strict=True)):
-            if not is_askable(returned):
-                raise _NoMutant(f"case {case}: the original returns no finite literal")
             if not compare(recorded, returned).python_eq:
                 raise _NoMutant(f"case {case}: the program returns {returned}, not the recorded {recorded}")
-        if len(frozenset[Any]().union(*(case.places for case in seen.cases))) <= 1:
-            # One line is always covered: what can differ is the way through its expressions.
+        if self.traced == "lines" and len(frozenset[Any]().union(*(case.places for case in seen.cases))) <= 1:
             self.traced = "expressions"
             seen = self.observer.alone(self.row.code, self.traced)
             if seen.failure is not None:

@@ -22,6 +22,8 @@ BATCH = 32
 NOT_RUN = "not run"
 _MOST_STARTS = 3
 """Processes in which `observe_calls` goes on where one has ended."""
+_ENTRY, _EXIT = (0,), (-1,)
+"""Where a frame begins and ends, among the places of arcs."""
 _TRACED_CHANCE, _PLAIN_CHANCE = 1, 2
 """Seeds of `random` in watched and in plain runs: a program whose value hangs on them is found out."""
 
@@ -146,7 +148,7 @@ def _observation(result: CallResult, calls: int) -> Observation:
         return Observation((ObservedCase("raised", result.error),))
     try:
         seen = Observation(tuple(_case(*case) for case in result.value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         return _FORGED
     return seen if seen.failure is not None or len(seen.cases) == calls else _FORGED
 
@@ -154,17 +156,15 @@ def _observation(result: CallResult, calls: int) -> Observation:
 _FORGED = Observation((ObservedCase("tampering", "the program answered in the watcher's place"),))
 
 
-def _case(kind: Any, text: Any, steps: Any, places: Any, arcs: Any) -> ObservedCase:
+def _case(kind: Any, text: Any, steps: Any, numbers: Any, places: Any, arcs: Any) -> ObservedCase:
     """One call, if it is told as `observer.observe` tells it."""
-    ends = [place for arc in arcs for place in arc]
     told = isinstance(kind, str) and isinstance(text, str) and isinstance(steps, int)
-    if not told or not all(map(_is_place, [*places, *ends])) or any(len(arc) != 2 for arc in arcs):
+    if not told or numbers not in {1, _EXPRESSION}:
         raise TypeError("not a case")
-    return ObservedCase(kind, text, steps, frozenset(places), frozenset(arcs))
-
-
-def _is_place(place: Any) -> bool:
-    return isinstance(place, tuple) and len(place) in {1, 4} and all(isinstance(part, int) for part in place)
+    visited: list[Place] = list(zip(*[iter(memoryview(places).cast("i"))] * numbers, strict=True))
+    ends, indices = [*visited, _EXIT, _ENTRY], iter(memoryview(arcs).cast("i"))
+    steps_between = frozenset((ends[one], ends[other]) for one, other in zip(indices, indices, strict=True))
+    return ObservedCase(kind, text, steps, frozenset(visited), steps_between)
 
 
 @cache
@@ -239,6 +239,16 @@ def _jaccard(one: frozenset[Hashable], other: frozenset[Hashable]) -> float:
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def has_one_line(tree: ast.Module) -> bool:
+    """Whether a call can visit one line alone: imports, and a function of one statement on one line."""
+    *imports, function = tree.body
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list or function.args.defaults:
+        return False
+    first, last = function.body[0], function.body[-1]
+    only_imports = all(isinstance(each, ast.Import | ast.ImportFrom) for each in imports)
+    return only_imports and not any(function.args.kw_defaults) and first.lineno == last.end_lineno
 
 
 def lines_of_code(code: str) -> int:
