@@ -8,7 +8,7 @@ from livecodebench_corpus.completions import ROWS
 from livecodebench_corpus.forgeries import CLOCK, FORGERIES
 from livecodebench_rows import case_row, contest_problem, grade
 
-from support.thorough import one_in
+from support.thorough import one_in, thorough
 from truegrade.grading.contests.screen import plain
 from truegrade.grading.marks import TAMPERING
 from truegrade.profiles import open_profile
@@ -23,10 +23,7 @@ SHORT_S = 1.0
 """Seconds a test, so that forgeries that outlast them take little."""
 
 
-@pytest.mark.parametrize(
-    "profile",
-    [OFFICIAL, SANDBOX, *(pytest.param(p, marks=pytest.mark.thorough) for p in (JANUARY, EVALSCOPE, FORK))],
-)
+@pytest.mark.parametrize("profile", [OFFICIAL, SANDBOX, *map(thorough, (JANUARY, EVALSCOPE, FORK))])
 def test_a_forgery_that_is_accepted_is_marked(profile, monkeypatch):
     if profile != SANDBOX:
         harness = LOCAL if profile == EVALSCOPE else open_profile(profile).harness
