@@ -31,6 +31,7 @@ def command(url, *more, verb="run"):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_killed_and_resumed_nothing_answered_is_asked_twice():
     answered: list[str] = []
     allowed, cut, held = [2], Counter(), Counter()
