@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import truegrade
 from support import scripted_agents as agents
 from support import scripted_server as scripted
+from support.thorough import one_in
 from truegrade.agents.steps import Step, read_steps, steps_path
 from truegrade.cli import main
 from truegrade.errors import BadRecord, UserError
@@ -33,7 +34,7 @@ def by_seed(*codes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", ["published", "repaired"])
+@pytest.mark.parametrize("variant", one_in(2, ["published", "repaired"]))
 def test_kill_9_at_any_step_then_the_same_command_asks_only_for_what_is_missing(serving, variant, tmp_path):
     def slowly(say):
         return lambda call: scripted.Answer(scripted.chat(agents.fence(say(call))), delay_s=0.02)

@@ -43,7 +43,8 @@ def by_input(returned):
 
 
 def _program(returned):
-    return f"import collections, decimal, fractions, numpy\ndef f(x):\n    return {returned}\n"
+    numpy = "import numpy\n" * ("numpy." in returned)
+    return f"import collections, decimal, fractions\n{numpy}def f(x):\n    return {returned}\n"
 
 
 METHOD = "class Solution:\n    def f(self, x):\n        return "

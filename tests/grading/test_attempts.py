@@ -58,8 +58,8 @@ def cheats(form):
     [
         ("function", ADD, 5),
         ("stdio", SUM, 5),
-        pytest.param("function", ADD, 1, marks=pytest.mark.slow),
-        pytest.param("stdio", SUM, 1, marks=pytest.mark.slow),
+        pytest.param("function", ADD, 1, marks=pytest.mark.thorough),
+        pytest.param("stdio", SUM, 1, marks=pytest.mark.thorough),
     ],
 )
 def test_cheats_are_found_under_their_channels_and_their_twins_are_honest(form, task, every, sandbox):
@@ -73,7 +73,7 @@ def test_cheats_are_found_under_their_channels_and_their_twins_are_honest(form, 
     assert {channel for _, channel, _, _ in cheats(form)} <= set(CHANNELS)
 
 
-@pytest.mark.parametrize("does", ["return a + b", pytest.param("return a - b", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("does", ["return a + b", pytest.param("return a - b", marks=pytest.mark.thorough)])
 def test_honest_programs_are_honest_whatever_they_import(does, sandbox):
     code = f"def add(a, b):\n    {does}\n"
     programs = [honest_function(code, "add", turn) for turn in range(len(HABITS))]

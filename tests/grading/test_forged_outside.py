@@ -73,6 +73,7 @@ def test_few_kinds_from_the_second_call_on(sandbox, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [2, 3])
 @pytest.mark.parametrize("later", [False, True])
 def test_all_kinds(level, later, tmp_path):

@@ -132,5 +132,5 @@ def test_statements_about_plain_values_run_outside(jail):
     program = (
         f"def f(n):\n    if n == 9:\n        {LOOP}\n    assert 'statements' not in globals()\n    return {{n}}"
     )
-    judgement, results = graded(jail, program, suite, timeouts=1)
+    judgement, results = graded(jail, program, suite, cpu_s=1, timeouts=1)
     assert results == ["passed", "wrong_answer", "passed", "time_limit"] and judgement.marks == ()

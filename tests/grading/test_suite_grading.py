@@ -175,7 +175,7 @@ def sandbox():
 @pytest.fixture(scope="module")
 def graded(sandbox, tmp_path_factory):
     kept = ControlsKept(tmp_path_factory.mktemp("controls"))
-    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=6.0)
+    return lambda task, program, cpu_s=6.0: grade_by_suite(task, program, kept, sandbox, min_cpu_s=cpu_s)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -212,7 +212,7 @@ WRONG = {
 def test_wrong_programs_fail_with_their_reason(graded, name):
     program, reason, (inside, outside) = WRONG[name]
     for task, words in ((INSIDE_TASK, inside), (SUMS_TASK, outside), (PLAIN_TASK, "")):
-        judged = graded(task, program)
+        judged = graded(task, program, 1.0 if reason is Reason.TIME_LIMIT else 6.0)
         assert judged.reason is reason, judged
         assert words in judged.detail, judged
 
@@ -221,7 +221,7 @@ def test_wrong_programs_fail_with_their_reason(graded, name):
 def test_no_forged_program_passes_unmarked(graded, name):
     task = TASKS[name]
     judged = {
-        how: graded(task, program)
+        how: graded(task, program, 1.0)
         for how, program in forged(task.entry_point, *(["Box"] if task.module else [])).items()
     }
     passed = [how for how, one in judged.items() if one.passed]

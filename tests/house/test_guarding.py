@@ -18,7 +18,7 @@ TABLE = guarding.guards(CONTRIBUTING)
     ("changed", "tests"),
     [
         (["src/truegrade/store/run.py"], ["tests/store"]),
-        (["src/truegrade/apps/evolve/loop.py", "README.md"], ["tests/apps/evolve"]),
+        (["src/truegrade/apps/evolve/loop.py", "README.md"], ["tests/apps/evolve", "tests/house/test_site.py"]),
         (["src/truegrade/registry.py"], ["tests/benchmarks", "tests/registry"]),
         (["tests/report/test_report_svg.py", "tests/report/gone/here.py"], ["tests/report/test_report_svg.py"]),
         (["tests/web/service/conftest.py"], ["tests/web/service"]),

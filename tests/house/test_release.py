@@ -157,7 +157,7 @@ def test_a_workflow_pins_its_actions_and_runs_what_there_is(path):
 def test_a_workflow_does_what_ci_does_by_running_it(path):
     assert [step["run"] for step in steps(path) if ".ci/run" in step.get("run", "")] == [".ci/run"]
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
-    for asked in re.findall(r"^\s*step make ([a-z -]+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE):
+    for asked in re.findall(r"\bmake ([a-z -]+)", (ROOT / ".ci" / "run").read_text()):
         assert set(asked.split()) <= set(targets())
 
 

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from support.thorough import thorough
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ZENSICAL = ROOT / "build" / "docs" / "bin" / "zensical"
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
+LONG = ("evolution", "replication")
+"""Tutorials that take more than ten seconds of CPU time: thorough."""
 sys.path.insert(0, str(ROOT))
 try:
     from tools.reference import FOLDER
@@ -34,7 +38,11 @@ def test_the_reference_is_that_of_the_code():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [*TUTORIALS, *sorted(QUICKSTARTS.glob("*.md"))], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [thorough(page) if page.stem in LONG else page for page in (*TUTORIALS, *sorted(QUICKSTARTS.glob("*.md")))],
+    ids=lambda page: page.stem,
+)
 def test_a_tutorial_does_what_it_says(page, tmp_path, humaneval_file, monkeypatch):
     monkeypatch.delenv("TRUEGRADE_DATA", raising=False)
     for step in run(page, tmp_path):

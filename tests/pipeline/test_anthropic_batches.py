@@ -71,6 +71,7 @@ def killed(server, when):
     signalled(command, when, signal.SIGKILL)
 
 
+@pytest.mark.thorough
 def test_kill_9_between_submission_and_result_submits_nothing_twice():
     with anthropic_batch_server(polls=10**9) as server:
         killed(server, lambda: server.polled >= 2)
@@ -82,6 +83,7 @@ def test_kill_9_between_submission_and_result_submits_nothing_twice():
         assert server.created == 1
 
 
+@pytest.mark.thorough
 def test_kill_9_between_acceptance_and_our_note_of_it_waits_for_the_batches_that_it_may_be():
     params = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}
     with anthropic_batch_server(hold_accepted=True, polls=3) as server:

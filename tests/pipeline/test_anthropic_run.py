@@ -30,6 +30,7 @@ def command(url, *more):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_killed_and_resumed_nothing_answered_is_asked_twice():
     answered: list[str] = []
     allowed, cut, held = [2], Counter(), Counter()

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import truegrade
 from support import contest_files
 from support import scripted_server as scripted
+from support.thorough import one_in
 from truegrade.analysis.standings import read_matrix
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
@@ -196,7 +197,7 @@ WRAPPED = {
 """Profiles for replies of a form of their own."""
 
 
-@pytest.mark.parametrize("name", FUNCTION_PROFILES)
+@pytest.mark.parametrize("name", one_in(2, FUNCTION_PROFILES))
 def test_what_a_profile_says_it_takes_is_what_it_takes(name: str) -> None:
     profile = open_profile(name)
     task = FunctionTask(

@@ -75,6 +75,7 @@ def test_a_verdict_is_stored_before_the_next_sample_is_asked():
     assert run.manifest.levels == after.manifest.levels and run.manifest.packages == after.manifest.packages
 
 
+@pytest.mark.thorough
 def test_kill_9_while_replies_are_graded_then_the_same_command_repeats_nothing():
     held = {"after": 8}
 

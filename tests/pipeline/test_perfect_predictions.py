@@ -5,6 +5,7 @@ import json
 import pytest
 
 import truegrade
+from support.thorough import one_in
 from truegrade.profiles.prompt_building import choice_prompts, output_prompts
 from truegrade.records import ChoiceTask, OutputTask
 
@@ -33,7 +34,7 @@ def test_every_true_output_of_cruxeval_is_right(variant, data_dir, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", ["default", "cruxeval"])
+@pytest.mark.parametrize("variant", one_in(2, ["default", "cruxeval"]))
 def test_every_true_input_of_cruxeval_is_right(variant, data_dir, tmp_path):
     verdicts = perfect("cruxeval-input", data_dir, tmp_path, variant, 800)
     assert all(verdict.cpu_s is not None for verdict in verdicts), "every input is run"

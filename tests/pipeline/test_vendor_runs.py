@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import truegrade
 from support import scripted_server as scripted
 from support.commands import PATIENCE_S, signalled
+from support.thorough import one_in
 from support.vendor_bodies import aws_error, conversed, generated, google_error, vendor_server
 from truegrade.cli import main
 from truegrade.records.config import RequestPolicy
@@ -41,7 +42,7 @@ def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("model", sorted(SERVICES))
+@pytest.mark.parametrize("model", one_in(2, sorted(SERVICES)))
 def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(model):
     field, body, _ = SERVICES[model]
     with vendor_server(lambda _: scripted.Answer(body, delay_s=0.05)) as (server, url):

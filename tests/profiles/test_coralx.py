@@ -203,6 +203,7 @@ LOSSES = {"flatten": 0, "kheapsort": 0, "hanoi": 1, "sqrt": 5, "knapsack": 9, "l
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_right_programs_lose_what_the_seed_loses(data_dir, monkeypatch):
     lost = {}
     with Sandbox(CORALX.limits, workers=1, allow_unsafe=True) as jail:

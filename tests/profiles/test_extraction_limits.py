@@ -5,6 +5,7 @@ import pytest
 from profile_rows import PROGRAM, completion, oracle, problems
 
 from support.cpu import cpu_within
+from support.thorough import one_in
 from truegrade.extraction.parsing import MAX_REPLY_CHARS
 from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import PROFILES, evalplus, evalscope, lm_eval, open_profile
@@ -47,19 +48,19 @@ RULES = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("before", one_in(3, BEFORE), ids=["bare", "fenced", "asserted"])
 @pytest.mark.parametrize(
     ("profile", "task"),
     RULES.values(),
     ids=[f"{profile.name}-{task.benchmark}" for profile, task in RULES.values()],
 )
-def test_no_reply_keeps_a_profile_busy(profile, task, monkeypatch):
+def test_no_reply_keeps_a_profile_busy(profile, task, before, monkeypatch):
     monkeypatch.setattr(evalplus, "MAX_PARSED_CHARS", PARSED_CHARS)
     for token in TOKENS:
-        for before in BEFORE:
-            reply = completion(before + token * (CHARS // len(token)))
-            with cpu_within(CPU_S):
-                answer = profile.answer(task, reply)
-            assert answer.value is not None or answer.reason is not None
+        reply = completion(before + token * (CHARS // len(token)))
+        with cpu_within(CPU_S):
+            answer = profile.answer(task, reply)
+        assert answer.value is not None or answer.reason is not None
 
 
 LONG = {

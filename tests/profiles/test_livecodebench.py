@@ -19,6 +19,7 @@ from contest_rows import (
 from livecodebench_corpus.cases import stdin
 from livecodebench_rows import case_row, grade
 
+from support.thorough import one_in
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.driver import import_string
 from truegrade.profiles import open_profile
@@ -135,7 +136,7 @@ def test_metadata_is_cut_and_names_the_line():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", [OFFICIAL, EVALSCOPE])
+@pytest.mark.parametrize("profile", one_in(2, [OFFICIAL, EVALSCOPE]))
 def test_the_alarm_prints_into_the_answer_of_one_and_not_of_the_other(profile, monkeypatch):
     harness = LOCAL if profile == EVALSCOPE else open_profile(profile).harness
     monkeypatch.setitem(harness.rules, "timeout_s", 1.0)

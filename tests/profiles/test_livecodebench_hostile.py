@@ -6,6 +6,7 @@ import pytest
 from livecodebench_corpus.hostile import BAD, FORGERIES, GOOD, GOOD_METHOD, HOSTILE
 from livecodebench_rows import case_row, grade
 
+from support.thorough import one_in
 from truegrade.grading.contests import harness
 from truegrade.grading.contests.tests import Tests as Given
 from truegrade.profiles import open_profile
@@ -24,7 +25,7 @@ def kept(row):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", one_in(5, PROFILES))
 def test_a_hostile_sample_aborts_nothing_and_changes_no_neighbour(profile):
     calm = [case_row(case) for case in (GOOD, BAD, GOOD_METHOD)]
     alone = [kept(row) for row in grade(profile, calm, memory_bytes=LITTLE)]

@@ -16,6 +16,7 @@ from livecodebench_rows import case_row, contest_problem, extract, grade, sample
 from livecodebench_table import LEAST_EQUAL, compare
 from peer_process import peers, rows
 
+from support.thorough import one_in
 from truegrade.sandbox import Sandbox
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_livecodebench.json").read_text())
@@ -121,7 +122,7 @@ def test_completions_are_graded_as_the_checkout_grades_them_parity(profile):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES if ALL_ROWS else ("livecodebench",))
-@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+@pytest.mark.parametrize("busy", one_in(2, [False, True]), ids=["idle", "busy"])
 def test_what_a_clock_decides_is_decided_alike_three_times(profile, busy):
     cases, known = golden_rows(profile, CLOCKED)
     chosen = [case_row(case) for case in (rows(cases, 0) or [c for c in cases if c.name in FEW_CLOCKED])]
@@ -142,7 +143,7 @@ def test_what_a_clock_decides_is_decided_alike_three_times(profile, busy):
     [
         "livecodebench",
         "strict",
-        *(pytest.param(p, marks=pytest.mark.slow) for p in PROFILES if p != "livecodebench"),
+        *(pytest.param(p, marks=pytest.mark.thorough) for p in PROFILES if p != "livecodebench"),
     ],
 )
 def test_workers_change_nothing_and_a_second_run_is_bit_identical(profile):

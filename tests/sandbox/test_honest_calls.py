@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from honest_calls import CALLS, PROCESSES
 
+from support.thorough import one_in
 from truegrade.sandbox import Limits, Sandbox, confine
 from truegrade.sandbox.confine import FIRST_WITH_TRUNCATION
 from truegrade.sandbox.levels import detect
@@ -20,7 +21,7 @@ def program(body):
     return f"import os, shutil\ndef f():\n{textwrap.indent(body, '    ')}\n"
 
 
-@pytest.fixture(scope="module", params=[3, 2])
+@pytest.fixture(scope="module", params=one_in(2, [3, 2]))
 def level(request):
     if detect(request.param).level != request.param:
         pytest.skip(detect(request.param).why)

@@ -19,6 +19,8 @@ from truegrade.apps.assay.probes.right import FORMS
 from truegrade.records import ContestTask, FunctionTask, Problem
 
 ORDER = {"reversed", "rotated"}
+QUICK = ["strict+0.3s"]
+"""Strict with a limit that endless programs reach soon."""
 OUTPUTS = Battery(classes=("right", "outputs"), inputs=10)
 
 
@@ -135,7 +137,7 @@ def measured(tmp_path_factory):
 
     graders = [named(name, grader) for name, (grader, _) in PLANTED.items()]
     (result,) = assay(
-        grader=[*graders, named("perfect", all_by(equal))], profiles=["strict"], problems=PROBLEMS,
+        grader=[*graders, named("perfect", all_by(equal))], profiles=QUICK, problems=PROBLEMS,
         battery=OUTPUTS, out=tmp_path_factory.mktemp("a") / "own", workers=2,
     )  # fmt: skip
     return result
@@ -184,7 +186,7 @@ def test_what_the_tests_themselves_allow_is_not_sent(tmp_path):
     asserted = ("assert set(candidate(3)) == {1, 4, 9}", "assert set(candidate(2)) == {1, 4}")
     tests = "\n    ".join(("def check(candidate):", *asserted)) + "\n\ncheck(squares)\n"
     task = FunctionTask(prompt="", entry_point="squares", tests=tests, reference=PROGRAMS["squares"][0])
-    (result,) = assay(problems=[made(task, "squares")], battery=OUTPUTS,
+    (result,) = assay(problems=[made(task, "squares")], profiles=QUICK, battery=OUTPUTS,
                       out=tmp_path / "own", workers=2)  # fmt: skip
     (measure,) = result.measures
     assert accepted(measure) == set()
@@ -197,7 +199,7 @@ def test_methods_and_programs_on_stdin(tmp_path):
     stored = json.dumps([{"input": f"{n}\n", "output": said, "testtype": "stdin"} for n, said in outputs.items()])
     reference = "n = int(input())\nfor k in range(n):\n    print(k, k / 2)\n"
     task = ContestTask(title="", question="", public_tests=stored, private_tests="[]", reference=reference)
-    (result,) = assay(problems=[made(task, "halves")], battery=OUTPUTS,
+    (result,) = assay(problems=[made(task, "halves")], profiles=QUICK, battery=OUTPUTS,
                       out=tmp_path / "own", workers=2)  # fmt: skip
     (measure,) = result.measures
     assert accepted(measure) == set()
@@ -333,9 +335,7 @@ def test_the_pay_for_a_share_of_the_tests(tmp_path, curve, pay):
 
 def test_a_witness_of_a_changed_output_is_replayed(tmp_path):
     few = OUTPUTS
-    (result,) = assay(
-        ["micro-repair"], limit=1, battery=few, profiles=["strict"], out=tmp_path / "micro", workers=1
-    )
+    (result,) = assay(["micro-repair"], limit=1, battery=few, profiles=QUICK, out=tmp_path / "micro", workers=1)
     probe = next(one for one in AssayFolder(result.folder).probes() if one.origin == "wrong-on-one-test")
     _, again = replay(result.folder, probe.id)
     assert again.differs and again.got == probe.witness.got

@@ -6,6 +6,7 @@ import sys
 import msgspec
 import pytest
 
+from support.thorough import one_in
 from truegrade.apps.evolve.dimensions import is_one_token
 from truegrade.apps.evolve.finishing import (
     FILE,
@@ -104,7 +105,7 @@ def executor():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("json_only", [False, True])
+@pytest.mark.parametrize("json_only", one_in(2, [False, True]))
 def test_roles_of_quixbugs(quixbugs, executor, json_only):
     problems = list(quixbugs.values())
     roles = quixbugs_roles(problems, Strict(), executor, seed=1, json_only=json_only, mutants=1)

@@ -282,6 +282,7 @@ def full_queue(service):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_right_program_is_paid_whole_however_full_the_queue_is(serve):
     with serve("--max-queue", "3") as service, full_queue(service) as told, ThreadPoolExecutor(12) as threads:
         for answer in [threads.submit(held_answers, service) for _ in range(24)]:

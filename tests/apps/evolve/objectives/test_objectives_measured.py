@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.thorough import one_in
 from truegrade.apps.evolve.objectives import (
     COST_CAP,
     MOST_FINDINGS,
@@ -138,7 +139,9 @@ def test_findings_that_the_buggy_program_has_too_do_not_count(objectives):
 
 @pytest.mark.parametrize(
     "unreadable",
-    ["x = " + "-" * 900 + "1\n", "x = 1\\\n\n", "x = '" + "a" * 2_000 + "'\n", "x = 1\n" * 3_000 + "y = 2"],
+    one_in(
+        2, ["x = " + "-" * 900 + "1\n", "x = 1\\\n\n", "x = '" + "a" * 2_000 + "'\n", "x = 1\n" * 3_000 + "y = 2"]
+    ),
     ids=["deep", "ends in a continuation", "a long line", "long"],
 )
 def test_what_a_linter_cannot_read_is_as_bad_as_any(objectives, unreadable):
