@@ -49,7 +49,7 @@ def fenced(path, language):
     ids=lambda path: path.name,
 )
 def test_python_blocks_run_in_order(path, capsys):
-    scope = {"__name__": "docs"}
+    scope = {"__name__": "docs", "__file__": str(path)}
     for block in fenced(path, "python"):
         exec(compile(block, str(path), "exec"), scope)
 

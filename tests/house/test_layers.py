@@ -9,12 +9,11 @@ from collections import Counter
 from pathlib import Path
 from pkgutil import resolve_name
 
+import pytest
 from click.testing import CliRunner
 
 from tools.structure import TREE_BEGINS, TREE_ENDS, layers, tree
 from truegrade.cli import main
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "architecture.md"

@@ -137,6 +137,12 @@ def test_relative_links_lead_to_files_and_headings_inside_the_site(path):
             assert not anchor or file.suffix != ".md" or anchor in anchors(file), f"no heading {anchor} on {name}"
 
 
+def test_the_pictures_of_the_readme_are_there_and_small():
+    named = re.findall(r'src(?:set)?="(.+?)"', (ROOT / "README.md").read_text())
+    assert len(named) == 2, "one for light and one for dark"
+    assert all((ROOT / name).stat().st_size < 150_000 for name in named)
+
+
 def test_every_decision_has_its_number_and_a_row():
     files = sorted(path.name for path in (ROOT / "adr").glob("[0-9]*.md"))
     heads = [re.match(r"# (\d+)\. (.+)\n\nStatus: \w", (ROOT / "adr" / name).read_text()) for name in files]
