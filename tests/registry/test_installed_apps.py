@@ -76,7 +76,7 @@ def test_the_help_says_in_a_line_each_what_cannot_be_used(broken):
 
 
 def test_another_command_works_and_a_broken_one_is_a_users_error(broken):
-    done = broken("benchmarks", "--json")
+    done = broken("list", "benchmarks", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     for words in (["away", "--any", "thing"], ["away", "--help"]):
         done = broken(*words)

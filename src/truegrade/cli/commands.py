@@ -19,13 +19,12 @@ from truegrade.cli.compare import compare, leaderboard
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.files import completion, export, pack, report
-from truegrade.cli.groups import AppGroup
+from truegrade.cli.groups import AppGroup, complete_names
 from truegrade.cli.listings import list_
 from truegrade.cli.options import (
     LEVELS,
     Number,
     SettingsCommand,
-    complete_names,
     echo,
     end_if_held,
     fail_if_option,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from truegrade.app import App, BrokenApp, app_commands, installed_apps, resolve
-from truegrade.cli.options import complete_names_of
+from truegrade.cli.completing import NAMES, Named, benchmarks_and_suites
+from truegrade.cli.options import SettingsCommand
 from truegrade.errors import UserError
 
 
@@ -80,3 +81,21 @@ def with_apps(group: click.Group) -> click.Group:
         if isinstance(found, click.Group):
             with_apps(found)
     return group
+
+
+def complete_names(group: click.Group) -> None:
+    """Let the parameters of a group's commands be completed by what they name."""
+    for command in group.commands.values():
+        complete_names_of(command)
+
+
+def complete_names_of(command: click.Command) -> None:
+    """Let a command's parameters, and those of the commands below it, be completed by what they name."""
+    if isinstance(command, click.Group):
+        complete_names(command)
+    for parameter in command.declared if isinstance(command, SettingsCommand) else command.params:
+        names = NAMES.get(parameter.name or "")
+        if command.name == "run" and parameter.name == "benchmark":
+            names = benchmarks_and_suites
+        if names is not None and vars(parameter).get("type") is click.STRING:
+            parameter.type = Named(names)

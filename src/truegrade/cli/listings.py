@@ -10,7 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from truegrade.app import usable_apps
-from truegrade.cli.options import complete_name, echo, json_option, print_json, with_flags
+from truegrade.cli.completing import complete_name
+from truegrade.cli.options import echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
     from truegrade.models import ModelInfo

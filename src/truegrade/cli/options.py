@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
-from click.shell_completion import CompletionItem
 
+from truegrade.cli.completing import NAMES, Named
 from truegrade.report.terminal import visible
 
 if TYPE_CHECKING:
@@ -365,92 +365,6 @@ model_args_option = _setting("model_args")
 base_url_option = _setting("base_url")
 temperature_option = _setting("temperature")
 workers_option = _setting("workers")
-
-
-# ----------------------------------------------------------------------------------------------------------------
-# Shell completion: names of benchmarks, profiles and models behind the options and arguments that take them.
-
-
-def _benchmarks() -> Iterable[str]:
-    from truegrade.benchmarks import REGISTRY
-
-    return REGISTRY.names()
-
-
-def _suites() -> Iterable[str]:
-    from truegrade.pipeline.suites import REGISTRY
-
-    return REGISTRY.names()
-
-
-def _profiles() -> Iterable[str]:
-    from truegrade.profiles import REGISTRY
-
-    return REGISTRY.names()
-
-
-def _models() -> Iterator[str]:
-    from truegrade.models import BASELINES, LOCAL
-    from truegrade.models.presets import PRESETS
-
-    yield from (f"baseline/{name}" for name in BASELINES)
-    yield from (name for name in LOCAL if name == name.lower())  # the others are patterns: hf/NAME
-    yield from PRESETS
-
-
-def _benchmarks_and_suites() -> Iterator[str]:
-    yield from _benchmarks()
-    yield from _suites()
-
-
-NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "benchmark": _benchmarks,
-    "benchmarks": _benchmarks,
-    "profile": _profiles,
-    "profiles": _profiles,
-    "model": _models,
-    "models": _models,
-}
-"""Parameter of a command -> what it can be called with."""
-
-
-def complete_name(names: Iterable[str], begun: str) -> list[CompletionItem]:
-    """The names that begin so; files where none does, as a file can stand for each."""
-    found = [CompletionItem(name) for name in names if name.startswith(begun)]
-    return found or [CompletionItem(begun, type="file")]
-
-
-class Named(click.types.StringParamType):
-    """A text that may be one of these names, or a file.
-
-    Args:
-        names: looked up when a shell asks.
-    """
-
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self._names = names
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """See `complete_name`."""
-        return complete_name(self._names(), incomplete)
-
-
-def complete_names(group: click.Group) -> None:
-    """Let the parameters of a group's commands be completed by what they name."""
-    for command in group.commands.values():
-        complete_names_of(command)
-
-
-def complete_names_of(command: click.Command) -> None:
-    """Let a command's parameters, and those of the commands below it, be completed by what they name."""
-    if isinstance(command, click.Group):
-        complete_names(command)
-    for parameter in command.declared if isinstance(command, SettingsCommand) else command.params:
-        names = NAMES.get(parameter.name or "")
-        if command.name == "run" and parameter.name == "benchmark":
-            names = _benchmarks_and_suites
-        if names is not None and vars(parameter).get("type") is click.STRING:
-            parameter.type = Named(names)
 
 
 # ----------------------------------------------------------------------------------------------------------------
