@@ -10,7 +10,7 @@ import pytest
 from reasoning_runs import build_reasoning_run
 from report_runs import House, Lenient, build_run
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("comparison", "evolution/reporting")]
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("comparison", "apps/evolve/reporting")]
 
 from comparison_runs import build, single
 from evolution_folders import MAIN, build_folder
