@@ -28,7 +28,7 @@ NOT_RUN = {
     r"^(serve|view)": "runs until it is stopped: tests/web, tests/models",
     r"^evolve": "takes minutes: tests/apps/evolve/running",
     r"^data change|changed\.jsonl|runs/changed": "changes whole benchmarks: tests/benchmarks/test_changed_rows.py",
-    r"^assay": "minutes, and graders of its own: tests/apps/assay",
+    r"^assay|runs/assay": "minutes, and graders of its own: tests/apps/assay",
     r"--executor ray": "a cluster: tests/apps/integrations",
     r"runs/(third|other-data|two-profiles)": "runs of their own: tests/comparison",
     r"^doctor --model": "a server: tests/models",
