@@ -51,7 +51,7 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     summary: str
-    """One line for people."""
+    """One sentence for people, with its full stop."""
     tasks: str
     """Which kind of problem it holds (`truegrade.records.kinds`); where an argument decides, both: ``A or B``."""
     size: int | None
