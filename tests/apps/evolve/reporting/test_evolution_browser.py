@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from evolution_folders import MAIN, build_folder
 
+from support.evolution_folders import MAIN, build_folder
 from support.listening import listening
 from truegrade.apps.evolve.folder import SearchPlan
 from truegrade.apps.evolve.reporting.page import write_report
