@@ -166,6 +166,7 @@ def verdicts(data_dir):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_right_programs_pass_40_of_40_under_the_official_comparators(verdicts):
     right = {name: judgement for name, (judgement, _) in verdicts.items()}
     assert [name for name, judgement in right.items() if not judgement.passed] == []
@@ -179,6 +180,7 @@ def test_right_programs_pass_40_of_40_under_the_official_comparators(verdicts):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_buggy_programs_pass_0_of_40(verdicts):
     buggy = {name: judgement for name, (_, judgement) in verdicts.items()}
     assert [name for name, judgement in buggy.items() if judgement.passed] == []

@@ -23,6 +23,7 @@ def graded():
     return {line["name"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_is_the_programs_own_failure(graded, name):
     seen = graded[name]
@@ -36,6 +37,7 @@ def test_it_is_the_programs_own_failure(graded, name):
 
 
 @pytest.mark.slow  # whoever asks first pays for all gradings
+@pytest.mark.thorough
 def test_the_grading_process_stays_small(graded):
     assert max(line["peak_mb"] for line in graded.values()) < MAX_PEAK_MB
 

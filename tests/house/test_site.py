@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ZENSICAL = ROOT / "build" / "docs" / "bin" / "zensical"
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
-LONG = ("evolution", "replication")
-"""Tutorials that take more than ten seconds of CPU time: thorough."""
+LONG = ("evolution", "replication", "vllm")
+"""Pages that take most of the CPU time: thorough."""
 sys.path.insert(0, str(ROOT))
 try:
     from tools.reference import FOLDER

@@ -5,6 +5,7 @@ from peer_process import ask, rows, tasks
 from peer_replies import ALWAYS_EQUAL, CHEATS, REPLIES, fenced
 from profile_rows import GOLDEN, both, extracted, grade_all, humaneval_replies, passed, problem
 
+from support.thorough import one_in
 from truegrade.profiles import open_profile
 from truegrade.profiles.function_scope import IMPORT_HELPER
 from truegrade.records import Reason
@@ -41,7 +42,7 @@ SCOPE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCOPE)
+@pytest.mark.parametrize("name", one_in(3, SCOPE))
 def test_function_scope(name):
     code, reason = SCOPE[name]
     (judgement,) = grade_all(PROFILE, [(TASK, fenced(code))])

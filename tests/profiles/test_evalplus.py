@@ -55,6 +55,7 @@ def test_sticky_tolerance_is_reproduced_here_and_not_under_strict():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_endless_call_ends_after_its_limit():
     (judgement,) = verdicts(BASE, oracle(), "def add(a, b):\n    while True:\n        pass\n")
     assert judgement.reason is Reason.TIME_LIMIT

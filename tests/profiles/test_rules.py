@@ -145,7 +145,7 @@ def counted_run(folder, profile, problem):
     return summarise_run(run, both, [profile]).profiles[0]
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("name", one_in(3, PROFILES))
 def test_every_rule_of_aggregation_is_executed(name, tmp_path):
     profile = find_profile(name)
     task = next(task for benchmark in covered_benchmarks(profile) for task in problems(benchmark))

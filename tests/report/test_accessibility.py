@@ -13,9 +13,9 @@ from report_runs import House, Lenient, build_run
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("comparison", "apps/evolve/reporting")]
 
 from comparison_runs import build, single
-from evolution_folders import MAIN, build_folder
 
 from support.accessibility import findings, unguarded_window
+from support.evolution_folders import MAIN, build_folder
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.leaderboard import read_leaderboard
 from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding, pair_standing

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from support.cpu import cpu_within
+from support.thorough import one_in
 from truegrade.sandbox import Sandbox, worker
 from truegrade.sandbox.judging import is_stateless, statement_at
 from truegrade.sandbox.limits import MIB, Limits
@@ -49,19 +50,22 @@ def test_lives_on_after_an_ordinary_end(single, alive, program, tests, status):
 
 @pytest.mark.parametrize(
     ("program", "tests", "status"),
-    [
-        ("import os\ndef f(x): os._exit(0)", "f(1)", "runtime_error"),
-        ("import os\ndef f(x): os.write(3, b'x' * 99)", "f(1)", "tampering"),
-        ("def f(x):\n    while True: pass", "f(1)", "time_limit"),
-        (ECHO, "while True: pass", "grader_error"),
-        (ECHO, "f(1)\nwhile True: pass", "time_limit"),
-        (ECHO, "import nothing_of_this_name", "grader_error"),
-        (ECHO, "f(1) + 'a'", "wrong_answer"),
-        (ECHO, "f(1)\nraise SystemExit", "wrong_answer"),
-        (ECHO, "import os\nf(1)\nos._exit(0)", "runtime_error"),
-        (ECHO, "import math\nmath.pi = 3\nassert f(1) == 1", "passed"),
-        ("def f(x): return 'a' * (4 << 20)", "a = f(1) * 10\nassert len(a) > 1", "passed"),
-    ],
+    one_in(
+        2,
+        [
+            ("import os\ndef f(x): os._exit(0)", "f(1)", "runtime_error"),
+            ("import os\ndef f(x): os.write(3, b'x' * 99)", "f(1)", "tampering"),
+            ("def f(x):\n    while True: pass", "f(1)", "time_limit"),
+            (ECHO, "while True: pass", "grader_error"),
+            (ECHO, "f(1)\nwhile True: pass", "time_limit"),
+            (ECHO, "import nothing_of_this_name", "grader_error"),
+            (ECHO, "f(1) + 'a'", "wrong_answer"),
+            (ECHO, "f(1)\nraise SystemExit", "wrong_answer"),
+            (ECHO, "import os\nf(1)\nos._exit(0)", "runtime_error"),
+            (ECHO, "import math\nmath.pi = 3\nassert f(1) == 1", "passed"),
+            ("def f(x): return 'a' * (4 << 20)", "a = f(1) * 10\nassert len(a) > 1", "passed"),
+        ],
+    ),
 )
 def test_ends_after_anything_else(single, alive, program, tests, status):
     judge(single, "assert f(1) == 1")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.cpu import cpu_within
+from support.thorough import one_in
 from truegrade.sandbox import objects, stand_ins
 from truegrade.sandbox.objects import Held
 from truegrade.sandbox.stand_ins import StandIns
@@ -230,14 +231,17 @@ WALK = "x = f(Node(0))\nseen = []\nwhile x:\n    seen.append(x.value)\n    x = x
 
 @pytest.mark.parametrize(
     "program",
-    [
-        "class Node:\n    value = 1\n    def __init__(s, v): s.next = s\ndef f(n): return n",
-        "class Node:\n    value = 1\n    def __init__(s, v): pass\n    next = property(lambda s: Node(1))\ndef f(n): return n",
-        "class Node:\n    def __init__(s, v): pass\n    def __getattribute__(s, n): return s\ndef f(n): return n",
-        "class Node:\n    value = 'x' * 10**6\n    def __init__(s, v): s.next = s\ndef f(n): return n",
-        "class Node:\n    def __init__(s, v): pass\ndef f(n): return [object() for _ in range(200_000)]",
-        "class Node:\n    value = 1\n    def __init__(s, v): pass\n    @property\n    def next(s):\n        while True: pass\ndef f(n): return n",
-    ],
+    one_in(
+        3,
+        [
+            "class Node:\n    value = 1\n    def __init__(s, v): s.next = s\ndef f(n): return n",
+            "class Node:\n    value = 1\n    def __init__(s, v): pass\n    next = property(lambda s: Node(1))\ndef f(n): return n",
+            "class Node:\n    def __init__(s, v): pass\n    def __getattribute__(s, n): return s\ndef f(n): return n",
+            "class Node:\n    value = 'x' * 10**6\n    def __init__(s, v): s.next = s\ndef f(n): return n",
+            "class Node:\n    def __init__(s, v): pass\ndef f(n): return [object() for _ in range(200_000)]",
+            "class Node:\n    value = 1\n    def __init__(s, v): pass\n    @property\n    def next(s):\n        while True: pass\ndef f(n): return n",
+        ],
+    ),
 )
 def test_a_list_without_an_end_ends_by_limits_of_the_program(with_theirs, program):
     outcome = with_theirs(program, WALK, cpu_s=0.4)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.thorough import one_in
 from truegrade.errors import NotComparable
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p, sign_flip_p
 from truegrade.statistics.paired import ScoreTest, assess_difference
@@ -154,7 +155,7 @@ def test_at_its_ends_the_statistic_is_the_normal_quantile(wins, losses, tasks):
 
 @pytest.mark.parametrize(("wins", "losses"), [(0.02, 0.0), (0.02, 0.02), (0.1, 0.02), (0.3, 0.2), (0.6, 0.0)])
 @pytest.mark.parametrize("tasks", [20, 100])
-@pytest.mark.parametrize("alike", [0.0, 0.8])
+@pytest.mark.parametrize("alike", one_in(3, [0.0, 0.8]))
 def test_the_interval_covers_in_clusters_of_three(tasks, wins, losses, alike):
     rng, runs, hits = np.random.default_rng(11), 250, 0
     shared, own = rng.random((runs, tasks, 1)), rng.random((runs, tasks, 3))

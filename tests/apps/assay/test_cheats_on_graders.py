@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from leaky_graders import ADD, HALF, JOIN, PAIR, REPLIES, SUM, graded
 
-from support.thorough import one_in, thorough
+from support.thorough import one_in
 from truegrade.apps.assay.cheats import CHEATS
 
 FUNCTIONS = {
@@ -153,7 +153,7 @@ def test_every_cheat_has_a_grader_for_every_form():
 
 @pytest.mark.parametrize(
     ("one", "form", "grader", "task"),
-    [thorough(row) if row[1] == "stdio" and row[0].name in FUNCTIONS else row for row in ROWS],
+    one_in(3, ROWS),
     ids=[f"{row[0].name}-{row[1]}" for row in ROWS],
 )
 def test_a_cheat_is_accepted_and_its_twin_is_not(one, form, grader, task, tmp_path):

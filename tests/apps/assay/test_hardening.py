@@ -189,6 +189,7 @@ def test_a_budget_that_ends_leaves_the_rest_to_the_same_command(tmp_path):
         harden(str(tmp_path / "weak.jsonl"), seed=1, **arguments)
 
 
+@pytest.mark.thorough
 def test_a_wrong_program_whose_values_are_large_is_cut_and_said(tmp_path):
     """Of this one a mutant returns lists that hold each other: a million items for 20 letters, and twice as many
     for each further one."""

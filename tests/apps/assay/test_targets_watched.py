@@ -52,6 +52,7 @@ def watched(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(strace is None, reason="strace is not installed: apt-get install strace")
+@pytest.mark.thorough
 def test_no_dangerous_program_leaves_without_the_flag(tmp_path):
     said, probes = watched(tmp_path / "harmless")
     pieces = telling(probes, probes)

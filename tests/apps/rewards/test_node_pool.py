@@ -15,6 +15,7 @@ import pytest
 
 import truegrade
 from support.reward_replies import RIGHT, SLOW, WRONG, square
+from support.thorough import one_in
 from truegrade.apps.rewards import node_pool as places
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.node_pool import NodePool, private_folder
@@ -152,11 +153,13 @@ def test_a_forked_process_asks_by_a_connection_of_its_own():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
-    [
-        # Nobody closes it.
-        "reward_grader().grade_sync([square()])",
-        # Much is under way in threads that nobody waits for.
-        """
+    one_in(
+        2,
+        [
+            # Nobody closes it.
+            "reward_grader().grade_sync([square()])",
+            # Much is under way in threads that nobody waits for.
+            """
         import threading, time
         grader = reward_grader()
         slow = [square(ENDLESS)] * 50
@@ -164,24 +167,24 @@ def test_a_forked_process_asks_by_a_connection_of_its_own():
             threading.Thread(target=grader.grade_sync, args=(slow,), daemon=True).start()
         time.sleep(1)
         """,
-        # A thread that the interpreter waits for is still asking.
-        """
+            # A thread that the interpreter waits for is still asking.
+            """
         import threading, time
         grader = reward_grader()
         slow = [square(ENDLESS)] * 50
         threading.Thread(target=grader.grade_sync, args=(slow,)).start()
         time.sleep(1)
         """,
-        # A loop ends in the middle.
-        """
+            # A loop ends in the middle.
+            """
         import asyncio
         async def go():
             asyncio.ensure_future(reward_grader().grade([square(ENDLESS)] * 50))
             await asyncio.sleep(1)
         asyncio.run(go())
         """,
-        # A process of multiprocessing, which ends in a way of its own.
-        """
+            # A process of multiprocessing, which ends in a way of its own.
+            """
         import multiprocessing
         reward_grader().grade_sync([square()])
         context = multiprocessing.get_context("fork")
@@ -190,7 +193,8 @@ def test_a_forked_process_asks_by_a_connection_of_its_own():
         child.join()
         assert child.exitcode == 0
         """,
-    ],
+        ],
+    ),
     ids=["unclosed", "daemon threads", "thread", "loop", "multiprocessing"],
 )
 def test_an_interpreter_ends_without_waiting(code):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from evolution_folders import MAIN, build_folder
 
+from support.evolution_folders import MAIN, build_folder
 from support.listening import listening
+from support.thorough import one_in
 from truegrade.apps.evolve.folder import SearchPlan
 from truegrade.apps.evolve.reporting.page import write_report
 from truegrade.apps.evolve.reporting.search_material import gather
@@ -49,7 +50,7 @@ def opened(window, addresses):
 
 
 @pytest.mark.parametrize("width", [360, 1024, 1920])
-@pytest.mark.parametrize("number", [0, 1], ids=["done", "begun"])
+@pytest.mark.parametrize("number", one_in(2, [0, 1]), ids=["done", "begun"])
 def test_nothing_is_wider_than_the_window(opened, width, number):
     page = opened(number, width)
     page.evaluate("document.querySelectorAll('details').forEach(node => { node.open = true })")

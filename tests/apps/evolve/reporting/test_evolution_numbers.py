@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from evolution_folders import OBJECTIVES, REFERENCE, build_folder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.evolution_folders import OBJECTIVES, REFERENCE, build_folder
 from truegrade.apps.evolve.folder import CLOCK, EVENTS, EVOLUTION, FINAL, Event, SearchPlan
 from truegrade.apps.evolve.reporting.budgets import by_cpu_s, by_evaluations, cached, total_cpu_s
 from truegrade.apps.evolve.reporting.page import render

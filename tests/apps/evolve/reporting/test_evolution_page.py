@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
-from evolution_folders import OBJECTIVES, build_folder
 from rich.console import Console
 from test_evolution_numbers import brute_front, optuna_volume, rows
 
+from support.evolution_folders import OBJECTIVES, build_folder
 from truegrade.apps.evolve.folder import EVENTS, EVOLUTION, FINAL, SearchPlan
 from truegrade.apps.evolve.genomes import Genome
 from truegrade.apps.evolve.reporting.page import render, write_report

@@ -24,6 +24,7 @@ def genome(module):
     )
 
 
+@pytest.mark.thorough
 def test_order_results_and_errors(workplace):
     jobs = [Job(seed=1), Job(seed=1, genome=genome("q_proj")), Job(seed=1, genome=genome("v_proj"))]
     evaluator, processes = Evaluator(workplace), Processes(workplace, 2)
