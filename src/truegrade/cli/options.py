@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
@@ -136,17 +137,6 @@ class Number(click.FloatRange):
     def _describe_range(self) -> str:
         """What the help says of the range, which is nothing where there is none."""
         return super()._describe_range() if self.min is not None or self.max is not None else ""
-
-
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, shown in this order."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def refuse(*names: str, why: str) -> None:
@@ -355,7 +345,6 @@ def _setting(name: str) -> Callable[[F], F]:
 
 unsafe_option = _setting("allow_unsafe")
 data_option = _setting("data")
-data_options = together(data_option, _setting("task_args"))
 cutoff_option = _setting("cutoff")
 log_to_option = _setting("log_to")
 adapter_option = _setting("adapter")
@@ -366,26 +355,22 @@ temperature_option = _setting("temperature")
 workers_option = _setting("workers")
 
 
+def data_options(command: F) -> F:
+    """The options that name a benchmark's data and arguments."""
+    return data_option(_setting("task_args")(command))
+
+
 # ----------------------------------------------------------------------------------------------------------------
 # Shell completion: names of benchmarks, profiles and models behind the options and arguments that take them.
 
 
-def _benchmarks() -> Iterable[str]:
-    from truegrade.benchmarks import REGISTRY
-
-    return REGISTRY.names()
-
-
-def _suites() -> Iterable[str]:
-    from truegrade.pipeline.suites import REGISTRY
-
-    return REGISTRY.names()
+def _names_in(registry: str) -> Iterable[str]:
+    names: Iterable[str] = resolve_name(registry).names()
+    return names
 
 
-def _profiles() -> Iterable[str]:
-    from truegrade.profiles import REGISTRY
-
-    return REGISTRY.names()
+_benchmarks = partial(_names_in, "truegrade.benchmarks:REGISTRY")
+_profiles = partial(_names_in, "truegrade.profiles:REGISTRY")
 
 
 def _models() -> Iterator[str]:
@@ -399,7 +384,7 @@ def _models() -> Iterator[str]:
 
 def _benchmarks_and_suites() -> Iterator[str]:
     yield from _benchmarks()
-    yield from _suites()
+    yield from _names_in("truegrade.pipeline.suites:REGISTRY")
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
