@@ -191,7 +191,9 @@ def _drop_output() -> None:
 
 def _tell_usage(error: click.UsageError) -> None:
     help_of = error.ctx.command_path if error.ctx else "truegrade"
-    echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
+    message = error.format_message()
+    end = "" if message.endswith((".", "?", ")")) else "."
+    echo(f"truegrade: {message}{end} See `{help_of} --help`.", err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
