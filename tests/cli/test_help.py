@@ -70,3 +70,9 @@ def test_the_basic_options_are_marked_at_their_fields():
     basic = {each.name for each in settings_of(RunSettings) if each.option.basic}
     assert {"model", "base_url", "n", "temperature", "limit", "max_cost_usd"} < basic
     assert "reasoning_effort" not in basic
+
+
+def test_a_sentence_about_a_wrong_line_ends_before_the_next_begins():
+    for words in (["compare"], ["list", "benchmarks", "--diff", "strict"], ["run"], ["run", "x", "--nosuch"]):
+        said = CliRunner().invoke(main, words).stderr
+        assert re.search(r"[.?)] See `main \w+ --help`\.\n$", said), said
