@@ -1,4 +1,4 @@
-"""The commands `run` and `generate` with the Messages API: killed and resumed, and what ends one in a line."""
+"""`run`, with and without grading, with the Messages API: killed and resumed, and what ends one in a line."""
 
 import signal
 import subprocess

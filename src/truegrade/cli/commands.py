@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.files import completion, export, pack, report
 from truegrade.cli.groups import AppGroup, complete_names
-from truegrade.cli.listings import list_
+from truegrade.cli.listings import kinds, list_
 from truegrade.cli.options import (
     LEVELS,
     Number,
@@ -57,15 +57,43 @@ EXIT_INTERRUPTED = 130
 
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Grade, run, check", ("grade", "run", "check", "assay")),
-    (
-        "Read results",
-        ("report", "compare", "view", "leaderboard", "export", "pack"),
-    ),
-    ("Problems and models", ("data", "list", "evolve")),
-    ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema")),
+    ("Evaluate", ("run", "grade", "check")),
+    ("Graders", ("assay", "serve")),
+    ("Read", ("report", "compare", "leaderboard", "view")),
+    ("Share", ("export", "pack")),
+    ("Data, names, machine", ("data", "list", "evolve", "doctor")),
 )
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
+
+_EVALUATE = "run BENCHMARK --model NAME`, or for completions that are there `truegrade grade FILE"
+OTHER_NAMES: Mapping[str, str] = {
+    "audit": "check FILE",
+    "bench": _EVALUATE,
+    "codegen": "run BENCHMARK --no-grade",
+    "datasets": "data list",
+    "diff": "compare RUN RUN",
+    "download": "data pull NAME",
+    "eval": _EVALUATE,
+    "evaluate": _EVALUATE,
+    "generate": "run BENCHMARK --no-grade",
+    "help": "--help",
+    "import": "grade FILE",
+    "info": "list KIND NAME",
+    "lm-eval-tasks": "export BENCHMARK --format lm-eval --out FOLDER",
+    "ls": "list",
+    "power": "compare --power",
+    "pull": "data pull NAME",
+    "rank": "leaderboard RUN",
+    "replicate": "check CLAIM RUN",
+    "score": "grade FILE",
+    "server": "serve",
+    "show": "list KIND NAME`, or for runs `truegrade view",
+    "tasks": "list benchmarks",
+    "test": _EVALUATE,
+    "verify": "check CLAIM FILE",
+    "version": "--version",
+}
+"""Names of earlier versions, and of other tools, to what one types here."""
 
 
 _ONLY_TELL = ("list", "data", "doctor", "schema")
@@ -87,9 +115,9 @@ class SectionedGroup(AppGroup):
 
 
 def _said(group: click.Group, ctx: click.Context, name: str) -> str | None:
-    """The first clause of a command's help, up to a full stop, colon or semicolon; None where there is none."""
+    """The first clause of a command's help, up to a full stop, colon or semicolon; None of what is hidden."""
     command = group.get_command(ctx, name)
-    if command is None:
+    if command is None or command.hidden:
         return None
     text = " ".join((command.help or "").split("\n\n")[0].split())
     for mark in (". ", ": ", "; ", " ("):
@@ -146,10 +174,14 @@ class Commands(SectionedGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Answer an unknown command with the closest ones."""
-        from truegrade.errors import UnknownName
+        """Answer an unknown command with the one that is meant, or with the closest ones."""
+        from truegrade.errors import UnknownName, UserError
 
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            kind = args[0] if args[0].endswith("s") else f"{args[0]}s"
+            meant = f"list {kind}" if kind in kinds() else OTHER_NAMES.get(args[0])
+            if meant is not None:
+                raise UserError(f"no command {args[0]!r}; use `truegrade {meant}`")
             raise UnknownName("command", args[0], self.list_commands(ctx), "`truegrade --help` lists them")
         return super().resolve_command(ctx, args)
 
@@ -164,7 +196,9 @@ def _drop_output() -> None:
 
 def _tell_usage(error: click.UsageError) -> None:
     help_of = error.ctx.command_path if error.ctx else "truegrade"
-    echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
+    message = error.format_message()
+    end = "" if message.endswith((".", "?", ")")) else "."
+    echo(f"truegrade: {message}{end} See `{help_of} --help`.", err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -304,7 +338,7 @@ def grade(sources: tuple[Path, ...], out: Path | None, as_json: bool, **_: Any) 
         sys.exit(max(codes))
 
 
-@main.command("exec")
+@main.command("exec", hidden=True)
 @click.argument("file", type=_FILE)
 @click.option("--stdin", type=_FILE, help="File that the program reads as standard input; - for standard input.")
 @click.option(
@@ -341,26 +375,7 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
     sys.exit(0 if outcome.status == "passed" else 1)
 
 
-main.add_command(export)
-main.add_command(pack)
-main.add_command(compare)
-main.add_command(leaderboard)
-main.add_command(report)
-main.add_command(check)
-main.add_command(serve)
-main.add_command(serve_model)
-main.add_command(doctor)
-main.add_command(completion)
-
-
-# ----------------------------------------------------------------------------------------------- lists
-
-
-main.add_command(list_)
-main.add_command(data)
-
-
-@main.command()
+@main.command(hidden=True)
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
     """Print the JSON Schema of a file of a run, of a benchmark's rows or of a suite; without a name, list them."""
@@ -373,6 +388,12 @@ def schema(name: str | None) -> None:
     if name not in names():
         raise UnknownName("schema", name, names())
     print_json(json_schema(name))
+
+
+for _command in (
+    check, compare, completion, data, doctor, export, leaderboard, list_, pack, report, serve, serve_model,
+):  # fmt: skip
+    main.add_command(_command)
 
 
 # --------------------------------------------------------------------------------------------- printing

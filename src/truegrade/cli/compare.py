@@ -127,7 +127,7 @@ def compare(
 
     plan = {name: options.pop(name) for name in PLAN}
     if planned and not runs:
-        _plan(options["points"], plan, as_json=as_json)
+        _plan({**plan, "points": options["points"]}, as_json=as_json)
         return
     _refuse_without_power(runs, planned, options["points"])
     if every_pair and options["baseline"]:
@@ -158,15 +158,13 @@ def compare(
         end_if_held(gate_comparison(condition, found), partial(gate_lines, condition))
 
 
-def _plan(points: float | None, plan: dict[str, Any], *, as_json: bool) -> None:
+def _plan(plan: dict[str, Any], *, as_json: bool) -> None:
     """Print sample size, minimum detectable difference, or power of a comparison of two runs."""
     from truegrade.analysis import standings
 
-    refuse(
-        *(str(each.name) for each in compare.params if each.name not in (*PLAN, "points", "planned", "as_json")),
-        why="is about runs, and --power is given none",
-    )
-    plans = standings.plan(points=points, **plan)
+    about_runs = {str(each.name) for each in compare.params} - {*plan, "planned", "as_json"}
+    refuse(*about_runs, why="is about runs, and --power is given none")
+    plans = standings.plan(**plan)
     if as_json:
         print_json(plans)
     else:

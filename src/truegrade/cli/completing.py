@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pkgutil import resolve_name
 
 import click
 from click.shell_completion import CompletionItem
 
 
-def _benchmarks() -> Iterable[str]:
-    from truegrade.benchmarks import REGISTRY
-
-    return REGISTRY.names()
-
-
-def _suites() -> Iterable[str]:
-    from truegrade.pipeline.suites import REGISTRY
-
-    return REGISTRY.names()
+def _names_in(registry: str) -> Iterable[str]:
+    names: Iterable[str] = resolve_name(registry).names()
+    return names
 
 
-def _profiles() -> Iterable[str]:
-    from truegrade.profiles import REGISTRY
-
-    return REGISTRY.names()
+_benchmarks = partial(_names_in, "truegrade.benchmarks:REGISTRY")
+_profiles = partial(_names_in, "truegrade.profiles:REGISTRY")
 
 
 def _models() -> Iterator[str]:
@@ -38,7 +31,7 @@ def _models() -> Iterator[str]:
 def benchmarks_and_suites() -> Iterator[str]:
     """What `truegrade run` takes."""
     yield from _benchmarks()
-    yield from _suites()
+    yield from _names_in("truegrade.pipeline.suites:REGISTRY")
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {

@@ -232,7 +232,7 @@ VARIABLE = "_TRUEGRADE_COMPLETE"
 """By which click is asked for completions."""
 
 
-@click.command()
+@click.command(hidden=True)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

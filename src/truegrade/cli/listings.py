@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from truegrade.app import usable_apps
-from truegrade.cli.completing import complete_name
+from truegrade.cli.completing import NAMES, complete_name
 from truegrade.cli.options import echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
@@ -26,17 +26,20 @@ def _first_line(thing: Any) -> str:
     return (thing.__doc__ or "").strip().partition("\n")[0]
 
 
-class KindOfThing:
+class ListedKind:
     """A kind of thing: as it is here, one of which a line says what there is to say.
 
     Args:
         home: ``module:attribute`` of its registry.
         text: what the kind is.
         summary: a thing in a line.
+        origin: where the kind comes from.
     """
 
-    def __init__(self, home: str, text: str, summary: Callable[[Any], str] = _summary) -> None:
-        self.home, self.text, self.summary = home, text, summary
+    def __init__(
+        self, home: str, text: str, summary: Callable[[Any], str] = _summary, origin: str = "built-in"
+    ) -> None:
+        self.home, self.text, self.summary, self.origin = home, text, summary, origin
 
     def every(self) -> list[Any]:
         """What can be used; what cannot is told on standard error."""
@@ -58,11 +61,6 @@ class KindOfThing:
         """
         return resolve_name(self.home).find(name)
 
-    def names(self) -> Sequence[str]:
-        """Their names; nothing is imported for it but the registry."""
-        named: list[str] = resolve_name(self.home).names()
-        return named
-
     def as_json(self, each: Any) -> Any:
         """What ``--json`` prints of one."""
         return {"name": each.name, "summary": self.summary(each.value), "origin": each.origin}
@@ -78,12 +76,8 @@ class KindOfThing:
         """Print one whole."""
         self.show([one], everything=True)
 
-    def one_as_json(self, one: Any) -> Any:
-        """What ``--json`` prints of one that is asked for by name."""
-        return self.as_json(one)
 
-
-class _Benchmarks(KindOfThing):
+class _Benchmarks(ListedKind):
     def as_json(self, each: Any) -> Any:
         fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
         return {**{field: getattr(each.value, field) for field in fields}, "origin": each.origin}
@@ -95,7 +89,7 @@ class _Benchmarks(KindOfThing):
         print_benchmarks(specs, origins, everything=everything)
 
 
-class _Profiles(KindOfThing):
+class _Profiles(ListedKind):
     def every(self) -> list[Profile]:
         from truegrade.profiles import made
 
@@ -120,7 +114,7 @@ class _Profiles(KindOfThing):
         print_profile(one)
 
 
-class _Models(KindOfThing):
+class _Models(ListedKind):
     def every(self) -> list[ModelInfo]:
         from truegrade.models import list_models
 
@@ -134,9 +128,6 @@ class _Models(KindOfThing):
             raise UnknownName("model", name, known, "`truegrade list models` lists them")
         return known[name]
 
-    def names(self) -> Sequence[str]:
-        return [each.name for each in self.every()]
-
     def as_json(self, each: ModelInfo) -> Any:
         return each
 
@@ -146,16 +137,13 @@ class _Models(KindOfThing):
         print_models(found, everything=everything)
 
 
-class _Suites(KindOfThing):
+class _Suites(ListedKind):
     def as_json(self, each: Any) -> Any:
         from msgspec import to_builtins
 
-        return {**to_builtins(each.value), "origin": each.origin}
-
-    def one_as_json(self, one: Any) -> Any:
         from truegrade.api.suites import missing_of
 
-        return {**self.as_json(one), "missing": missing_of(one)}
+        return {**to_builtins(each.value), "origin": each.origin, "missing": missing_of(each)}
 
     def show(self, found: Sequence[Any], *, everything: bool) -> None:
         from truegrade.report.listings import print_suites
@@ -170,7 +158,7 @@ class _Suites(KindOfThing):
         print_suite(one.value, str(one.origin), missing)
 
 
-class _Agents(KindOfThing):
+class _Agents(ListedKind):
     def as_json(self, each: Any) -> Any:
         from msgspec import to_builtins
 
@@ -182,32 +170,30 @@ class _Agents(KindOfThing):
         print_agents([each.value.info for each in found], [str(each.origin) for each in found])
 
 
-KINDS: Mapping[str, KindOfThing] = {
+KINDS: Mapping[str, ListedKind] = {
     "benchmarks": _Benchmarks("truegrade.benchmarks:REGISTRY", "what `run` asks a model"),
     "suites": _Suites("truegrade.pipeline.suites:REGISTRY", "benchmarks that `run` runs together, with settings"),
     "profiles": _Profiles("truegrade.profiles:REGISTRY", "rules of grading (`--as NAME`)"),
     "models": _Models("", "what `--model` takes: services, models on this machine, baselines"),
     "agents": _Agents("truegrade.agents:REGISTRY", "what asks a model in several steps (`run --agent NAME`)"),
-    "providers": KindOfThing(
+    "providers": ListedKind(
         "truegrade.models.providers:REGISTRY",
         "services of models (`--model PROVIDER/NAME`)",
         lambda provider: str(provider.notes),
     ),
-    "importers": KindOfThing("truegrade.store.importers:REGISTRY", "formats that `grade` reads (`--format NAME`)"),
-    "exporters": KindOfThing(
-        "truegrade.store.exporters:REGISTRY", "formats that `export` writes (`--format NAME`)"
-    ),
-    "executors": KindOfThing(
+    "importers": ListedKind("truegrade.store.importers:REGISTRY", "what `grade` reads (`--format NAME`)"),
+    "exporters": ListedKind("truegrade.store.exporters:REGISTRY", "what `export` writes (`--format NAME`)"),
+    "executors": ListedKind(
         "truegrade.pipeline.grade:REGISTRY", "what runs programs (`--executor NAME`)", _first_line
     ),
 }
 """The kinds of the core; apps add theirs (`truegrade.app.App.kinds`)."""
 
 
-def kinds() -> dict[str, KindOfThing]:
+def kinds() -> dict[str, ListedKind]:
     """All kinds by name, those of apps among them."""
     of_apps = {
-        f"{kind}s": KindOfThing(home, f"{kind}s of the app `{app.name}`", _first_line)
+        f"{kind}s": ListedKind(home, f"{kind}s: {app.summary}", _first_line, f"the app {app.name}")
         for app in usable_apps()
         for kind, home in app.kinds.items()
     }
@@ -219,8 +205,11 @@ def _complete_kind(ctx: click.Context, parameter: click.Parameter, begun: str) -
 
 
 def _complete_name(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    kind = kinds().get("profiles" if parameter.name == "diff" else ctx.params.get("kind", ""))
-    return [] if kind is None else complete_name(kind.names(), begun)
+    kind = "profiles" if parameter.name == "diff" else ctx.params["kind"]
+    if kind not in (known := kinds()):
+        return []
+    names = NAMES.get(kind) or resolve_name(known[kind].home).names
+    return complete_name(names(), begun)
 
 
 @click.command(
@@ -258,13 +247,12 @@ def list_(kind: str | None, name: str | None, everything: bool, diff: str | None
             raise click.UsageError("--diff compares profiles: truegrade list profiles NAME --diff PROFILE")
         _show_difference(name, diff, as_json=as_json)
     elif kind is None:
-        from truegrade.report.listings import print_kinds
+        from truegrade.report.listings import print_listing
 
-        rows = [(each, of.text) for each, of in known.items()]
         if as_json:
-            print_json([{"name": each, "summary": text} for each, text in rows])
+            print_json([{"name": each, "summary": of.text} for each, of in known.items()])
         else:
-            print_kinds(rows)
+            print_listing("KIND", [(each, of.text, of.origin) for each, of in known.items()])
     elif kind not in known:
         from truegrade.errors import UnknownName
 
@@ -272,7 +260,7 @@ def list_(kind: str | None, name: str | None, everything: bool, diff: str | None
     elif name is not None:
         one = known[kind].find(name)
         if as_json:
-            print_json(known[kind].one_as_json(one))
+            print_json(known[kind].as_json(one))
         else:
             known[kind].show_one(one)
     elif as_json:

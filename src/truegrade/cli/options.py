@@ -139,17 +139,6 @@ class Number(click.FloatRange):
         return super()._describe_range() if self.min is not None or self.max is not None else ""
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, shown in this order."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 def refuse(*names: str, why: str) -> None:
     """See that no option of these parameters stands in the line of the running command.
 
@@ -356,7 +345,6 @@ def _setting(name: str) -> Callable[[F], F]:
 
 unsafe_option = _setting("allow_unsafe")
 data_option = _setting("data")
-data_options = together(data_option, _setting("task_args"))
 cutoff_option = _setting("cutoff")
 log_to_option = _setting("log_to")
 adapter_option = _setting("adapter")
@@ -365,6 +353,11 @@ model_args_option = _setting("model_args")
 base_url_option = _setting("base_url")
 temperature_option = _setting("temperature")
 workers_option = _setting("workers")
+
+
+def data_options(command: F) -> F:
+    """The options that name a benchmark's data and arguments."""
+    return data_option(_setting("task_args")(command))
 
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from truegrade.cli.options import (
 )
 
 
-@click.command("serve-model")
+@click.command("serve-model", hidden=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 selects a free one."

@@ -53,12 +53,6 @@ def print_listing(kind: str, rows: Iterable[tuple[str, str, str]], *, console: C
     print_parts(listing((kind, "what it is", "from"), rows), console=console)
 
 
-def print_kinds(rows: Iterable[tuple[str, str]]) -> None:
-    """Print the kinds of what has a name."""
-    hint = Prose(text="truegrade list KIND: their names; truegrade list KIND NAME: all about one")
-    print_parts(listing(("kind", "what it is"), rows), hint)
-
-
 def listing(
     head: Sequence[str],
     rows: Iterable[Sequence[Cell]],
