@@ -33,7 +33,7 @@ from truegrade.apps.assay.targets.opening import (
     inside_tests,
     open_target,
 )
-from truegrade.apps.assay.targets.programs import words_of_command
+from truegrade.apps.assay.targets.programs import started_in_vain, words_of_command
 from truegrade.benchmarks import REGISTRY
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
@@ -138,6 +138,9 @@ def assay(
     setups = {
         each: _setup(each, call, tests_as, packages, timeout_s, jail) for each in graders if isinstance(each, str)
     }
+    for each in setups if jail else ():
+        for lacking in started_in_vain(each, packages):
+            notice(f"{each} may not work: {lacking}")
     results = []
     with _targets(
         named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
