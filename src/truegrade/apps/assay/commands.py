@@ -73,7 +73,8 @@ def assay() -> None:
     """Measure how often a grader is wrong: right programs refused, wrong ones accepted, cheats paid.
 
     A grader is a profile (--as), the tests of a benchmark, or your own reward function (--grader). Programs whose
-    correctness is known are sent through it. Without arguments: 40 small problems, two graders, a minute, offline.
+    correctness is known are sent through it. Without arguments: small problems, two graders, offline.
+    Without --limit the first 8 problems; the same command with a larger one goes on.
 
     \b
     truegrade assay humaneval mbpp                   a benchmark's tests, graded by strict
@@ -128,7 +129,9 @@ def assay() -> None:
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(min=1),
               help="Times that every probe is sent; verdicts that differ are reported.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, type=int, help="Seed of every choice of probes.")
-@click.option("--limit", metavar="N|A-B", callback=read_limit, help="The first N problems, or a 1-based range.")
+@click.option("--limit", metavar="N|A-B", callback=read_limit,
+              help="The first N problems, or a 1-based range; a larger one goes on in the same folder."
+              " [default: the first 8]")  # fmt: skip
 @click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable.")
 @click.option("--confidence", default=0.95, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
               help="Confidence level of the intervals.")  # fmt: skip
