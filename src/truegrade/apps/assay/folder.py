@@ -136,6 +136,7 @@ class AssayFolder:
                 created=before.created,
             )
         self.write(MANIFEST, manifest)
+        (self.path / PROBES).touch()  # by which others tell what folder this is
 
     def manifest(self) -> AssayManifest:
         """What was measured.

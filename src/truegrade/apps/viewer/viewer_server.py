@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from truegrade.apps.viewer import detail, listing, sample_table
-from truegrade.apps.viewer.run_catalogue import RunCatalogue
+from truegrade.apps.viewer.run_catalogue import Folder, RunCatalogue
 from truegrade.apps.viewer.sample_table import OneSample, Tables
 from truegrade.errors import UserError
 from truegrade.records import SampleKey
@@ -103,6 +103,12 @@ class OneEvolution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evolution: str
 
 
+class OnePage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of ``/page``."""
+
+    folder: str
+
+
 class SampleAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The query of ``/api/sample``."""
 
@@ -149,6 +155,7 @@ def _others(site: Site, _: Nothing) -> detail.Others:
     runs = [folder.path for folder in site.catalogue.folders("run")]
     return detail.Others(
         evolutions=[detail.evolution_line(folder) for folder in site.catalogue.folders("evolution")],
+        pages=[detail.page_line(folder) for folder in site.catalogue.folders("page")],
         audits=detail.audit_lines(site.root, runs),
     )
 
@@ -160,10 +167,17 @@ def _report(site: Site, query: OneRun) -> Response:
 
 
 def _evolution(site: Site, query: OneEvolution) -> Response:
-    folder = site.catalogue.folder(query.evolution, "evolution")
-    if "report.html" not in folder.files:
+    return _stored_page(site.catalogue.folder(query.evolution, "evolution"))
+
+
+def _other(site: Site, query: OnePage) -> Response:
+    return _stored_page(site.catalogue.folder(query.folder, "page"))
+
+
+def _stored_page(folder: Folder) -> Response:
+    if folder.page not in folder.files:
         raise Refusal(HTTPStatus.NOT_FOUND, f"{folder.id} has no report yet")
-    return HTMLResponse((folder.path / "report.html").read_bytes(), headers=SANDBOXED)
+    return HTMLResponse((folder.path / folder.page).read_bytes(), headers=SANDBOXED)
 
 
 ROUTES: tuple[Endpoint, ...] = (
@@ -178,6 +192,7 @@ ROUTES: tuple[Endpoint, ...] = (
     Endpoint(path="/api/others", takes=Nothing, handle=_others),
     Endpoint(path="/report", takes=OneRun, handle=_report),
     Endpoint(path="/evolution", takes=OneEvolution, handle=_evolution),
+    Endpoint(path="/page", takes=OnePage, handle=_other),
 )
 
 
