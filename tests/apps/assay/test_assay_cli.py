@@ -225,6 +225,10 @@ def test_one_call_is_shown_and_nothing_is_measured():
     assert shown.startswith("--call trl, --tests-as asserts: a Python function")
     assert "\ntests, test_cases, test_list: list of 1: list of 8: str\n    [['assert " in shown
     assert not os.path.exists("runs")
+    command = assay("--show-call", "--grader", "cmd:cat {program} {tests}").stdout
+    assert command.startswith("--call exit-code, ") and "\n{tests}, tests.json: str\n" in command
+    for spec, kind in (("cmd:cat {program}", "command"), ("http://127.0.0.1:1/", "service")):
+        assert f"trl is no way to call a {kind}" in refused("--show-call", "--grader", spec, "--call", "trl")
     assert "cannot hold its tests; `tests_as=asserts` holds them" in refused("--show-call", "--tests-as", "stdio")
 
 

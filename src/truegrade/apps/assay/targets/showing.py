@@ -89,7 +89,8 @@ def show_call(problem: Problem, grader: str = "", call: str = "", tests_as: str 
     asker = ProbeAsker(
         name=grader, call=found, form=form, danger="h2", timeout_s=1.0, fields={}, allow_unsafe=False
     )
-    code = getattr(problem.task, "reference", "") or "print(input())\n"
+    reference = getattr(problem.task, "reference", "")
+    code = reference or "print(input())\n"
     probe = Probe(
         id=probe_id(problem.id, "right", "reference", code, ""), problem_id=problem.id, kind="right",
         origin="reference", code=code, label="right",
@@ -99,10 +100,14 @@ def show_call(problem: Problem, grader: str = "", call: str = "", tests_as: str 
         raise UserError(
             f"{asked.detail.partition(': ')[2]}; {other_form([problem]) or 'choose another `tests_as`'}"
         )
-    usual = "command" if grader.startswith("cmd:") else "service" if is_address(grader) else ""
-    kind = "adapter" if adapter else usual if usual in kinds_of(found) else kinds_of(found)[0]
+    kinds = kinds_of(found)
+    kind = "command" if grader.startswith("cmd:") else "service" if is_address(grader) else "function"
+    kind = kind if grader and not adapter else kinds[0]
+    if kind not in kinds:
+        raise UserError(f"`call`: {found.name} is no way to call a {kind}")
     tests = f"`tests_as` {form}" if found.needs_tests else "the tests travel with the problem"
-    yield f"`call` {found.name}, {tests}: {KINDS[kind]}; here for the reference of {problem.id}"
+    program = f"{'the reference' if reference else 'a program that prints a line'} of {problem.id}"
+    yield f"`call` {found.name}, {tests}: {KINDS[kind]}; here for {program}"
     alike: dict[str, list[str]] = {}
     for name, value, said in handed_over(found, asked, kind):
         lines = [] if name in found.of_trainer else [f"    {line}" for line in _written(value).splitlines()]
