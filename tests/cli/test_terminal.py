@@ -71,12 +71,12 @@ def test_errors_that_name_what_a_file_holds(tmp_path, options):
 
 
 TABLE = f"""
-from truegrade.report.terminal import fact_grid, open_console, plain_table, row
+from truegrade.report.terminal import fact_grid, open_terminal, plain_table, row
 from truegrade.report.progress_lines import TerminalProgress
 from rich.text import Text
 table = plain_table("task", {OWNED!r})
 row(table, {OWNED!r}, "b")
-console = open_console(None)
+console = open_terminal()
 console.print(table)
 console.print(fact_grid([({OWNED!r}, "c")]))
 console.print(Text({OWNED!r}, "bold"), {OWNED!r})

@@ -14,7 +14,7 @@ from truegrade.analysis.comparison import compare_runs
 from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError
 from truegrade.report.comparison_document import print_comparison
 from truegrade.report.comparison_wording import sentences
-from truegrade.report.terminal import open_console
+from truegrade.report.terminal import open_terminal
 from truegrade.statistics import holm, mcnemar_p
 
 BEFORE = single("0000011111" * 4)
@@ -170,7 +170,7 @@ def test_runs_are_named_by_their_models_and_by_folders_where_models_do_not_tell(
     runs = [build(tmp_path / "cold", BEFORE, model="toy/one"), hot, build(tmp_path / "x", THIRD, model="toy/two")]
     found = compare_runs([*runs, build(tmp_path / "file", AFTER, rule=None, model="imported")])
     assert [side.label for side in found.sides] == ["cold", "hot", "toy/two", "file"]
-    console = open_console(None)
+    console = open_terminal()
     with console.capture() as shown:
         print_comparison(found, console=console)
     assert any(line.split()[:2] == ["cold", "toy/one"] for line in shown.get().splitlines())

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -62,6 +63,28 @@ def test_a_pack_stands_for_its_run_and_beside_it_counts_once(folder, tmp_path, m
     assert both == read_leaderboard([folder])
     alone = read_leaderboard([folder / "good", pack], profiles=["house"])
     assert [row.run for row in alone.boards[0].rows] == ["good", "bad"]
+
+
+def test_results_of_other_kinds_and_starts_that_failed_say_what_they_are(folder, tmp_path):
+    """An assay has a manifest that is no run's, and an evolution holds runs that are no results of their own."""
+    shutil.copytree(folder / "good", tmp_path / "good")
+    shutil.copytree(folder / "bad", tmp_path / "evolution" / "inner")
+    (tmp_path / "evolution" / "evolution.json").write_text("{}")
+    (tmp_path / "assay").mkdir()
+    for name in ("manifest.json", "probes.jsonl"):
+        (tmp_path / "assay" / name).write_text("{}")
+    (tmp_path / "failed").mkdir()
+    manifest = json.loads((folder / "good" / "manifest.json").read_text())
+    (tmp_path / "failed" / "manifest.json").write_text(json.dumps(manifest | {"profiles": {}}))
+    found = read_leaderboard([tmp_path])
+    assert {row.run for board in found.boards for row in board.rows} == {"good"}
+    assert found.left_out == {
+        "assay": f"an assay, and no run; its page is {tmp_path / 'assay' / 'report.html'}",
+        "evolution": f"an evolution, and no run; its page is {tmp_path / 'evolution' / 'report.html'}",
+        "failed": f"{tmp_path / 'failed'}: it ended before the first reply; its command goes on",
+    }
+    with pytest.raises(UserError, match="an assay, and no run"):
+        read_leaderboard([tmp_path / "assay"])
 
 
 def test_where_there_is_nothing_to_rank_it_says_so(folder, tmp_path):

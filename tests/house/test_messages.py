@@ -32,6 +32,7 @@ ALLOWED = {
     "apps/evolve/reporting/problems_html.py": "a style",
     "apps/assay/cheats/deceiving.py": "options of pytest",
     "apps/assay/cheats/reaching.py": "options of pytest",
+    "apps/assay/targets/programs.py": "an option of Python",
     "models/gguf_local.py": "an option of pip",
     "profiles/cweval.py": "options of pytest",
     "sandbox/by_pytest.py": "options of pytest",

@@ -26,7 +26,7 @@ from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_document import export_comparison
 from truegrade.settings import COMMANDS, DEFAULT_MODEL, GRADING_ONLY, RunSettings, keywords_of, settings_of
 
-ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if", "ungraded"}
+ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if", "show_call", "ungraded"}
 """How a command prints; Python is handed objects."""
 
 FUNCTIONS = {

@@ -11,13 +11,14 @@ import msgspec
 
 from truegrade.analysis.comparability import GradedRun, differences, graded
 from truegrade.analysis.standings import tallies_of
+from truegrade.app import folder_kind
 from truegrade.errors import NotComparable, UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import compare_paired, estimate
 from truegrade.statistics.claims import METHOD, holm
 from truegrade.store import Run
-from truegrade.store.packing import is_run
+from truegrade.store.packing import is_pack
 
 MAX_DEPTH = 3
 """Folders between the one given and a run."""
@@ -89,8 +90,13 @@ def read_leaderboard(runs: Sequence[str | Path], *, profiles: Sequence[str] = ()
     left_out: dict[str, str] = {}
     known: set[tuple[object, ...]] = set()
     for path in dict.fromkeys(place for given in runs for place in run_folders(Path(given))):
+        if other := folder_kind(path):
+            left_out[path.name] = f"{other[1].name}, and no run; its page is {path / other[1].page}"
+            continue
         try:
             run = Run.open(path)
+            if not run.manifest.profiles and not run.answered():
+                raise UserError(f"{path}: it ended before the first reply; its command goes on")
             told = (run.path.resolve().name, run.manifest.created, *run.manifest.profiles.items())
             if told in known:  # a run beside its pack
                 continue
@@ -117,11 +123,11 @@ def _strict_first(board: tuple[tuple[str, str], object]) -> tuple[bool, str, str
 
 def run_folders(path: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
     """The runs and packs below a folder, by name; a run or pack itself."""
-    if not path.is_dir() or (path / "manifest.json").is_file():
+    if not path.is_dir() or (path / "manifest.json").is_file() or folder_kind(path):
         yield path
         return
     for below in sorted(path.iterdir()):
-        if is_run(below):
+        if is_pack(below) or (below / "manifest.json").is_file() or folder_kind(below):
             yield below
         elif depth and below.is_dir() and not below.name.startswith("."):
             yield from run_folders(below, depth - 1)

@@ -190,8 +190,9 @@ def _table(
     """Every run with its own intervals; paired with the first where that is possible."""
     from truegrade.analysis.leaderboard import run_folders
     from truegrade.analysis.standings import standings
+    from truegrade.app import folder_kind
 
-    found = [run for given in runs for run in run_folders(given)]
+    found = [run for given in runs for run in run_folders(given) if folder_kind(run) is None]
     if len(found) < 2 or len(profiles) > 1:
         raise click.UsageError("--table needs two runs or more, or a folder of them, and one profile")
     rows = standings(found, profile=profiles[0] if profiles else None)

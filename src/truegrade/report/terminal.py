@@ -60,11 +60,6 @@ def _console_class() -> type[Console]:
     return TerminalConsole
 
 
-def open_console(console: Console | None) -> Console:
-    """The console given, or one on standard output."""
-    return console or open_terminal()
-
-
 def plain_table(*titles: str) -> RichTable:
     """A table with a line under its titles; where the terminal is narrow, all columns but the first wrap."""
     from rich.box import SIMPLE_HEAD

@@ -220,6 +220,18 @@ def test_problems_without_a_label_are_refused_before_anything_is_sent(data_dir):
     assert not os.path.exists("out/verdicts.jsonl")
 
 
+def test_one_call_is_shown_and_nothing_is_measured():
+    shown = assay("--show-call", "--grader", "rewards.py:honest", "--call", "trl", "--limit", "1").stdout
+    assert shown.startswith("--call trl, --tests-as asserts: a Python function")
+    assert "\ntests, test_cases, test_list: list of 1: list of 8: str\n    [['assert " in shown
+    assert not os.path.exists("runs")
+    command = assay("--show-call", "--grader", "cmd:cat {program} {tests}").stdout
+    assert command.startswith("--call exit-code, ") and "\n{tests}, tests.json: str\n" in command
+    for spec, kind in (("cmd:cat {program}", "command"), ("http://127.0.0.1:1/", "service")):
+        assert f"trl is no way to call a {kind}" in refused("--show-call", "--grader", spec, "--call", "trl")
+    assert "cannot hold its tests; `tests_as=asserts` holds them" in refused("--show-call", "--tests-as", "stdio")
+
+
 @pytest.mark.parametrize("command", ["harden", "verdicts", "replay"])
 def test_the_commands_are_listed_and_explained(command):
     shown = assay("--help").stdout

@@ -9,7 +9,6 @@ import json
 import re
 
 import pytest
-from truegrade.apps.assay.reporting.text import print_assay
 
 from support.thorough import one_in
 from truegrade.apps.assay import Battery, assay
@@ -17,6 +16,7 @@ from truegrade.apps.assay.folder import AssayFolder
 from truegrade.apps.assay.opening import replay
 from truegrade.apps.assay.probes.mutants import changed_outputs, in_turn
 from truegrade.apps.assay.probes.right import FORMS
+from truegrade.apps.assay.reporting.assay_document import print_assay
 from truegrade.records import ContestTask, FunctionTask, Problem
 
 ORDER = {"reversed", "rotated"}

@@ -1,6 +1,7 @@
 """An assay in this process: what is built, sent and counted, of problems whose answer is known."""
 
 import json
+import re
 
 import pytest
 from msgspec import structs
@@ -77,8 +78,47 @@ def test_the_same_call_sends_nothing_again(measured):
 
 
 def test_another_assay_is_refused_in_the_same_folder(measured):
+    other = structs.replace(SMALL, seed=1)
     with pytest.raises(UserError, match="holds another assay"):
-        assay(problems=[problem(2, STRONG)], profiles=["strict"], battery=SMALL, out=measured.folder)
+        assay(problems=[problem(2, STRONG)], profiles=["strict"], battery=other, out=measured.folder)
+
+
+def test_a_larger_limit_goes_on_in_the_same_folder_and_a_smaller_one_counts_what_it_names(tmp_path, monkeypatch):
+    """What was measured is measured once, and an assay of a part says nothing of the rest."""
+    monkeypatch.chdir(tmp_path)
+    few = Battery(classes=("right", "mutants"), per_problem=3, inputs=10)
+    told: list[str] = []
+
+    def measure_first(limit):
+        (result,) = assay(["micro-repair"], limit=limit, battery=few, profiles=["strict"], workers=1,
+                          notice=told.append)  # fmt: skip
+        rows = [json.loads(line) for line in (result.folder / "verdicts.jsonl").read_bytes().splitlines()]
+        return result, [row["probe"] for row in rows]
+
+    one, first = measure_first(1)
+    assert "1 new of 1 problems" in told[-1] and told[-1].endswith(" goes on in the same folder")
+    three, rows = measure_first(3)
+    assert three.folder == one.folder and "2 new of 3 problems" in told[-1]
+    assert rows[: len(first)] == first and len(set(rows)) == len(rows) > len(first)
+    assert (one.measures[0].problems, three.measures[0].problems) == (1, 3)
+    notices = len(told)
+    again, same = measure_first(1)
+    assert same == rows and again.summary == one.summary and len(told) == notices
+    assert measure_first(3)[0].summary == three.summary
+
+
+def test_without_a_limit_a_benchmark_is_begun_with_eight_problems(tmp_path):
+    told: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+
+        def stop(said: str) -> None:
+            told.append(said)
+            raise KeyboardInterrupt
+
+        assay(["micro-repair"], profiles=["strict"], out=tmp_path / "x", workers=1, notice=stop)
+    said = r"8 new of 8 problems \(\d+ in micro-repair\): about \d+ programs to strict@\d+, about \d+ min if one"
+    assert re.match(said, told[0])
+    assert re.search(r"; the same command with `limit` \d+ goes on in the same folder$", told[0])
 
 
 def test_a_grader_can_be_added_later(measured):

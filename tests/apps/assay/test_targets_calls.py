@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -24,7 +26,9 @@ from targets_support import (
     verdicts,
 )
 
+from truegrade.apps.assay.targets.calls import CALLS
 from truegrade.apps.assay.targets.opening import open_target
+from truegrade.apps.assay.targets.showing import READ, handed_over, kinds_of, shape, show_call
 from truegrade.records import ContestTask
 
 REPLY = f"```python\n{RIGHT}```"
@@ -48,11 +52,75 @@ def test_trl_gets_batches_of_one_by_name():
     tests = ["assert add(1, 2) == 3", "assert add(0, -4) == -4"]
     assert kwargs["prompts"] == [[{"role": "user", "content": "Add two numbers."}]]
     assert kwargs["completions"] == [[{"role": "assistant", "content": REPLY}]]
-    assert kwargs["tests"] == kwargs["answer"] == [tests]
+    assert kwargs["tests"] == kwargs["test_list"] == [tests]
+    assert kwargs["answer"] == kwargs["ground_truth"] == ["\n".join(tests)]
     assert kwargs["verification_info"] == [{"language": "python", "test_cases": tests}]
     assert kwargs["difficulty"] == ["easy"]
     (kwargs,) = taken("trl-text")
     assert (kwargs["prompts"], kwargs["completions"]) == (["Add two numbers."], [REPLY])
+
+
+TRL = """
+def reward(prompts, completions, completion_ids, trainer_state, log_extra, log_metric, answer, **columns):
+    \"""As a function of TRL's is written: all of what it hands over by name, whatever else there is.\"""
+    assert len(prompts) == len(completions) == len(completion_ids) == len(answer) == 1
+    assert all(isinstance(token, int) for token in completion_ids[0])
+    assert trainer_state.global_step < trainer_state.max_steps and trainer_state.log_history == []
+    log_extra("answer", answer)
+    log_metric("length", float(len(completion_ids[0])))
+    space = {}
+    try:
+        exec(completions[0][0]["content"].removeprefix("```python").rstrip("`") + answer[0], space)
+    except AssertionError:
+        return [0.0]
+    return [1.0]
+"""
+
+
+@jailed
+def test_a_function_that_takes_what_trl_hands_over_runs_in_the_jail_and_outside(write):
+    file = write(TRL)
+    for jail in (True, False):
+        target = open_target(f"{file}:reward", call="trl", jail=jail)
+        assert verdicts(asked(target, sending(RIGHT), sending(WRONG))) == [True, False]
+
+
+def test_trl_text_columns_hold_other_shapes_as_json():
+    (kwargs,) = taken("trl", tests_as="taco")
+    assert json.loads(kwargs["answer"][0]) == kwargs["tests"][0]
+    (kwargs,) = taken("trl", tests_as="check")
+    assert kwargs["answer"] == kwargs["tests"]
+
+
+def contract(call, kind):
+    """A row of the table in the docs, for a problem with two tests."""
+    target = open_target(print, call="plain", tests_as=call.tests_as)
+    problem = echo_problem() if call.name == "sandboxfusion" else add_problem()
+    shapes: dict[str, list[str]] = {}
+    for name, _, said in handed_over(call, target._asker.question(sending(RIGHT, problem=problem)), kind):
+        shapes.setdefault(said, []).append(f"`{name}`")
+    got = "; ".join(f"{', '.join(names)}: {said}" for said, names in shapes.items())
+    return f"| `{call.name}` | {kind} | {got} | {READ.get(call.name, 'a verdict')} |"
+
+
+def test_the_contracts_in_the_docs_are_those_of_the_calls():
+    page = (Path(__file__).parents[3] / "docs/assay.md").read_text().splitlines()
+    expected = [contract(call, kind) for call in CALLS.values() for kind in kinds_of(call)]
+    assert [row for row in expected if row not in page] == []
+    assert sum(row.startswith("| `") and " | function | " in row for row in page) == sum(
+        "function" in kinds_of(call) for call in CALLS.values()
+    )
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_shown_is_what_a_grader_gets(call):
+    shown = "\n".join(show_call(echo_problem() if call == "sandboxfusion" else add_problem(), call=call))
+    assert shown.startswith(f"`call` {call}, ")
+    if CALLS[call].arguments:
+        got = taken(call)
+        for name, value in (got[-1] | {f"argument {n}": each for n, each in enumerate(got[:-1], 1)}).items():
+            if name not in CALLS[call].of_trainer:
+                assert re.search(rf"^([\w ]+, )*{name}(, [\w ]+)*: {shape(value)}$", shown, re.MULTILINE)
 
 
 def test_verl_gets_a_text_of_tests():

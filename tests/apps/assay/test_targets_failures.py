@@ -22,6 +22,7 @@ from targets_support import (
 
 from truegrade.apps.assay.targets.asking import MAX_ANSWER_BYTES
 from truegrade.apps.assay.targets.opening import open_target
+from truegrade.apps.assay.targets.programs import missing_in, started_in_vain
 from truegrade.errors import UserError
 
 
@@ -98,6 +99,52 @@ def test_a_grader_that_cannot_be_used_at_all(write, text, call, message):
 def test_what_is_named_wrongly(grader, more, message):
     with pytest.raises(UserError, match=message):
         open_target(grader, **more)
+
+
+PYTEST = """
+    import subprocess, sys
+    def named(program, tests):
+        return run(program, tests, "pytest")
+    def module(program, tests):
+        return run(program, tests, sys.executable, "-m", "pytest")
+    def run(program, tests, *command):
+        with open("test_it.py", "w") as file:
+            file.write(program + "def test_all():\\n" + "".join(f"    {test}\\n" for test in tests))
+        {start}
+        return done.returncode == 0
+"""
+
+
+@jailed
+def test_what_the_jail_lacks_is_said_with_how_to_offer_it(write):
+    file = write(PYTEST.replace("{start}", "done = subprocess.run([*command, '-q', 'test_it.py'])"))
+    (said,) = asked(open_target(f"{file}:named"), sending(RIGHT))
+    assert missing_in(said.detail) == "the jail has no command 'pytest'; `packages` pytest offers it"
+    for name in ("named", "module"):
+        target = open_target(f"{file}:{name}", packages=("pytest",))
+        assert [one.passed for one in asked(target, sending(RIGHT), sending(WRONG))] == [True, False]
+
+
+def test_commands_that_a_file_starts_by_name_are_looked_for_before(write):
+    """A reward that counts a failed start as a failed test refuses everything, and no exception says why."""
+    no = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
+    for start, said in {
+        "subprocess.run(['pytest', '-q'])": ["the jail has no command 'pytest'; `packages` pytest offers it"],
+        "os.system('pytest -q')": ["the jail has no command 'pytest'; `packages` pytest offers it"],
+        "run([sys.executable, '-m', 'pytest'])": ["the jail has no module 'pytest'; `packages` pytest offers it"],
+        "run(['no-such-judge'])": [
+            f"the jail has no command 'no-such-judge', and no installed package offers it; {no}"
+        ],
+        "run(['python', '-m', 'unittest'])": [],
+        "run([sys.executable, 'x.py'])": [],
+        "run(command)": [],
+        "run()": [],
+        "run(": [],
+    }.items():
+        spec = f"{write(start)}:reward"
+        assert started_in_vain(spec, ()) == said
+        if "pytest" in start:
+            assert started_in_vain(spec, ["pytest"]) == []
 
 
 def test_a_service_that_fails():

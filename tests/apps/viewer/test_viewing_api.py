@@ -1,6 +1,7 @@
 """The JSON of the viewer: what it says of runs is what their files say."""
 
 import json
+import shutil
 import time
 
 import msgspec
@@ -227,6 +228,42 @@ def test_evolutions_and_audits_are_listed(view, tmp_path):
         assert viewer.get("/evolution", evolution="evo")[2] == b"<p>the evolution"
         assert viewer.json("/api/runs")["total"] == 0
         assert viewer.refused("/api/run", run="evo")[0] == 404
+
+
+def test_other_results_are_listed_with_their_page_and_no_start_that_failed(view, tmp_path):
+    """An assay has a manifest of its own, and a suite stands in the folder of its runs."""
+    root = standard_runs(tmp_path / "runs")
+    for name, files in {
+        "assay-humaneval-1": {"manifest.json": "{}", "probes.jsonl": "", "report.html": "<p>the assay"},
+        "assay-begun": {"manifest.json": "{}", "probes.jsonl": ""},
+        "suite": {"suite.json": "{}", "suite.html": "<p>the suite"},
+        "failed": {"manifest.json": (root / "parrot" / "manifest.json").read_text()},
+        "failed-later": {
+            "manifest.json": (root / "parrot" / "manifest.json").read_text(),
+            "completions.jsonl": "",
+            ".lock": "",
+        },
+    }.items():
+        (root / name).mkdir()
+        for file, text in files.items():
+            (root / name / file).write_text(text)
+    shutil.copytree(root / "magpie", root / "suite" / "inner")
+    with view(root) as viewer:
+        assert {one.run.id: one.run.state for one in runs(viewer).runs} == {
+            "parrot": "finished",
+            "magpie": "unfinished",
+            "suite/inner": "unfinished",
+            GROWING: "unfinished",
+        }
+        assert [(one["id"], one["name"], one["has_page"]) for one in viewer.json("/api/others")["pages"]] == [
+            ("assay-begun", "an assay", False),
+            ("assay-humaneval-1", "an assay", True),
+            ("suite", "a suite", True),
+        ]
+        assert viewer.get("/page", folder="assay-humaneval-1")[2] == b"<p>the assay"
+        assert viewer.get("/page", folder="suite")[2] == b"<p>the suite"
+        assert "no report yet" in viewer.refused("/page", folder="assay-begun")[1]
+        assert viewer.refused("/page", folder="parrot")[0] == 404
 
 
 def test_a_run_that_is_the_folder_itself(viewer, view):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def assay() -> None:
     """Measure how often a grader is wrong: right programs refused, wrong ones accepted, cheats paid.
 
     A grader is a profile (--as), the tests of a benchmark, or your own reward function (--grader). Programs whose
-    correctness is known are sent through it. Without arguments: 40 small problems, two graders, a minute, offline.
+    correctness is known are sent through it. Without arguments: small problems, two graders, offline.
+    Without --limit the first 8 problems; the same command with a larger one goes on.
 
     \b
     truegrade assay humaneval mbpp                   a benchmark's tests, graded by strict
@@ -99,6 +101,8 @@ def assay() -> None:
 @click.option("--tests-as", default="", metavar="FORM",
               help="Form of the tests that it is given: asserts, check, stdio, taco, lcb, pytest. [default: the"
               " usual one of the call]")  # fmt: skip
+@click.option("--show-call", is_flag=True,
+              help="Print one call exactly, arguments, shapes and values, and measure nothing.")  # fmt: skip
 @click.option("--probes", "classes", callback=names_of, metavar="CLASSES",
               help="Classes of probes: right,mutants,outputs,stubs,labelled,forms,cheats,must-fail."
               " [default: all]")  # fmt: skip
@@ -127,7 +131,9 @@ def assay() -> None:
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(min=1),
               help="Times that every probe is sent; verdicts that differ are reported.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, type=int, help="Seed of every choice of probes.")
-@click.option("--limit", metavar="N|A-B", callback=read_limit, help="The first N problems, or a 1-based range.")
+@click.option("--limit", metavar="N|A-B", callback=read_limit,
+              help="The first N problems, or a 1-based range; a larger one goes on in the same folder."
+              " [default: the first 8]")  # fmt: skip
 @click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable.")
 @click.option("--confidence", default=0.95, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
               help="Confidence level of the intervals.")  # fmt: skip
@@ -139,7 +145,8 @@ def assay() -> None:
 @json_option
 def measure(
     benchmarks: tuple[str, ...], more: tuple[str, ...], classes: tuple[str, ...], per_problem: int,
-    cheats_per_problem: int, inputs: int, seed: int, fail_if: str | None, as_json: bool, **options: Any,
+    cheats_per_problem: int, inputs: int, seed: int, fail_if: str | None, show_call: bool, as_json: bool,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
     from truegrade.apps.assay.measures import holds_for, read_grader_condition
@@ -147,6 +154,11 @@ def measure(
     from truegrade.apps.assay.records import CLASSES, CODES, Battery
     from truegrade.apps.assay.reporting.assay_document import print_assay
 
+    if show_call:
+        first, *rest = call_lines((*benchmarks, *more), options)
+        for line in (with_flags(first), *rest):
+            echo(line)
+        return
     condition = None if fail_if is None else read_grader_condition(fail_if, CODES)
     battery = Battery(
         classes=tuple(classes) or CLASSES,
@@ -176,6 +188,18 @@ def measure(
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
     if unusable or met:
         sys.exit(EXIT_UNUSABLE if unusable else EXIT_GATE)
+
+
+def call_lines(benchmarks: Sequence[str], options: Mapping[str, Any]) -> Iterator[str]:
+    """One call, about the first problem that is chosen."""
+    from truegrade.apps.assay.opening import load_benchmarks
+    from truegrade.apps.assay.targets.showing import show_call
+    from truegrade.pipeline.loading import select
+
+    loaded = load_benchmarks(benchmarks, (), options["data"], options["task_args"], notice)[0]
+    problem = select(loaded, options["limit"], options["ids"])[0]
+    grader = next(iter(options["grader"]), "")
+    return show_call(problem, grader, options["call"], options["tests_as"])
 
 
 def _typed() -> str:

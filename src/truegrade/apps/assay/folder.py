@@ -43,7 +43,7 @@ class AssayedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     dataset_sha256: str
     selected: tuple[str, ...]
-    """Ids of the problems."""
+    """Ids of the problems that count; the folder may hold more, of earlier calls."""
     companion: str = ""
     """The extended benchmark whose inputs and references help to prove labels; empty where there is none."""
     companion_sha256: str = ""
@@ -73,8 +73,9 @@ class AssayManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What must not change between an assay and its resumption; graders may be added."""
-        return (self.battery, self.benchmark, self.pass_at, self.labels_sha256)
+        """What must not change between an assay and its resumption; graders and problems may be added."""
+        data = msgspec.structs.replace(self.benchmark, selected=())
+        return (self.battery, data, self.pass_at, self.labels_sha256)
 
 
 class BuiltProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +120,7 @@ class AssayFolder:
             before = self.manifest()
             if before.identity != manifest.identity:
                 raise UserError(
-                    f"{self.path} holds another assay: its battery, problems, labels or `pass_at` differ; choose"
+                    f"{self.path} holds another assay: its battery, data set, labels or `pass_at` differ; choose"
                     " another `out`"
                 )
             for name, setup in manifest.setups.items():
@@ -135,6 +136,7 @@ class AssayFolder:
                 created=before.created,
             )
         self.write(MANIFEST, manifest)
+        (self.path / PROBES).touch()  # by which others tell what folder this is
 
     def manifest(self) -> AssayManifest:
         """What was measured.
@@ -149,8 +151,9 @@ class AssayFolder:
         return {built.problem_id: built for built in self._lines(PROBLEMS, BuiltProblem)}
 
     def probes(self) -> Iterator[Probe]:
-        """The probes of complete problems, each once, in the order in which they were made."""
-        complete, seen = self.built().keys(), set[str]()
+        """The probes of complete problems that are selected, each once, in the order in which they were made."""
+        complete = self.built().keys() & {*self.manifest().benchmark.selected}
+        seen = set[str]()
         for probe in self._lines(PROBES, Probe):
             if probe.problem_id in complete and probe.id not in seen:
                 seen.add(probe.id)

@@ -234,7 +234,7 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):
-    """``summary.json``: equal settings and data give equal bytes, so nothing in it depends on a clock."""
+    """``summary.json``: equal journals give equal bytes, so nothing in it depends on a clock."""
 
     confidence: float
     measures: tuple[GraderMeasure, ...]

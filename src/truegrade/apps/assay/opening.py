@@ -24,7 +24,7 @@ from truegrade.apps.assay.probes.labelled import replies as replies_of
 from truegrade.apps.assay.records import Battery, Danger, Probe
 from truegrade.apps.assay.reporting.assay_document import write_assay_page
 from truegrade.apps.assay.reporting.material import gather_folder
-from truegrade.apps.assay.running import AssayRequest, label_limits, run_assay, write_battery
+from truegrade.apps.assay.running import AssayRequest, label_limits, plan, run_assay, write_battery
 from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.opening import (
     TESTS_INSIDE,
@@ -33,7 +33,7 @@ from truegrade.apps.assay.targets.opening import (
     inside_tests,
     open_target,
 )
-from truegrade.apps.assay.targets.programs import words_of_command
+from truegrade.apps.assay.targets.programs import started_in_vain, words_of_command
 from truegrade.benchmarks import REGISTRY
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
@@ -50,7 +50,8 @@ from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import environment, now
 
 DEFAULT_BENCHMARK = "micro-repair"
-DEFAULT_PROBLEMS = 40
+DEFAULT_PROBLEMS = 8
+"""So that there is a first answer within two minutes."""
 Grader = str | Callable[..., Any]
 
 
@@ -90,7 +91,7 @@ def assay(
     The same call goes on where an earlier one stopped.
 
     Args:
-        benchmarks: names, files or specs; none (and no ``problems``) for 40 problems of micro-repair.
+        benchmarks: names, files or specs; none (and no ``problems``) for micro-repair.
         problems: problems of your own, instead of benchmarks.
         grader: foreign graders: ``FILE.py:function``, ``cmd:COMMAND``, an HTTP address, or a function.
         profiles: profiles of ours that are graders under measurement; ``tests-inside`` is the plainest rule of
@@ -102,7 +103,8 @@ def assay(
             one of ``call``.
         data: local data file, or a folder that holds it.
         task_args: of the benchmark.
-        limit: the first N problems, or those from A to B.
+        limit: the first N problems, or those from A to B; None for the first 8 of a benchmark that is named, and
+            for all ``problems``. What was measured of others in the same folder stays there and counts no more.
         ids: only these problems.
         labels: JSON Lines of labelled programs (`truegrade.apps.assay.probes.labelled`).
         replies: folders of runs whose replies are sent as well.
@@ -133,11 +135,14 @@ def assay(
     graders = [grader] if isinstance(grader, str) or callable(grader) else list(grader)
     named = list(profiles) or ([] if graders else ["strict", TESTS_INSIDE] if plain else ["strict"])
     opened = load_benchmarks(benchmarks, problems, data, task_args or {}, notice)
-    limit = DEFAULT_PROBLEMS if plain and limit is None and not ids else limit
+    limit = DEFAULT_PROBLEMS if limit is None and not problems and not ids else limit
     claims = _claims(labels, replies, opened, notice)
     setups = {
         each: _setup(each, call, tests_as, packages, timeout_s, jail) for each in graders if isinstance(each, str)
     }
+    for each in setups if jail else ():
+        for lacking in started_in_vain(each, packages):
+            notice(f"{each} may not work: {lacking}")
     results = []
     with _targets(
         named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
@@ -145,7 +150,7 @@ def assay(
     ) as targets:  # fmt: skip
         for benchmark in opened:
             chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
-            companions = find_companions(benchmark.name, chosen.values(), data, notice)
+            companions = find_companions(benchmark.name, benchmark.problems, data, notice)
             manifest = AssayManifest(
                 battery=battery or Battery(),
                 benchmark=AssayedBenchmark(
@@ -184,6 +189,8 @@ def assay(
                 if dry is not None:
                     notice(f"nothing is sent; {write_battery(request, Path(dry), progress or Silent())}")
                     continue
+                if said := plan(request, len(benchmark.problems)):
+                    notice(said)
                 summary, unusable = run_assay(request, progress or Silent())
                 write_assay_page(gather_folder(folder, command), folder.path / PAGE)
             results.append(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -105,6 +106,38 @@ class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     allow_unsafe: bool
     confidence: float = 0.95
+
+
+LABEL_CPU_S = 4.0
+"""Of one problem, about: its probes are made and labelled."""
+PROGRAM_CPU_S = 0.1
+"""Of one program, about, with a grader that starts a process for it."""
+EACH = MappingProxyType({"right": 16, "outputs": 11, "stubs": 7, "must-fail": 5, "forms": 1})
+"""Programs of a class for one problem, about; mutants and cheats are as many as the battery says."""
+_CHEATS = 80
+"""Different cheats; each is sent once at least."""
+
+
+def plan(request: AssayRequest, of: int) -> str:
+    """How many programs new problems bring, about, how long that takes, and how to go on; empty without a new one.
+
+    ``of`` is the number of problems of the benchmark.
+    """
+    battery, chosen = request.manifest.battery, len(request.problems)
+    new = len(request.problems.keys() - request.folder.built().keys())
+    if not new:
+        return ""
+    mutants = battery.per_problem if "mutants" in battery.classes else 0
+    cheats = max(_CHEATS, battery.cheats_per_problem * new) if "cheats" in battery.classes else 0
+    each = mutants + sum(EACH.get(name, 0) for name in battery.classes)
+    programs = new * each + 4 * cheats  # with twins and controls
+    graders = [target.name for target in request.targets]
+    minutes = (new * LABEL_CPU_S + programs * len(graders) * PROGRAM_CPU_S) / request.workers / 60
+    more = f"; the same command with `limit` {of} goes on in the same folder" if chosen < of else ""
+    return (
+        f"{new} new of {chosen} problems ({of} in {request.manifest.benchmark.name}): about {programs} programs to"
+        f" {' and '.join(graders)}, about {max(1, round(minutes))} min if one takes {PROGRAM_CPU_S:g} s{more}"
+    )
 
 
 def run_assay(request: AssayRequest, progress: Progress) -> tuple[AssaySummary, dict[str, str]]:

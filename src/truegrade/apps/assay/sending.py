@@ -34,6 +34,7 @@ from truegrade.apps.assay.probes.must_fail import make_impossible
 from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Probe, Said
 from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.calls import NOT_PUT, NOT_SENT
+from truegrade.apps.assay.targets.programs import missing_in
 from truegrade.errors import UserError
 from truegrade.files.writing import require_writable, writing
 from truegrade.grading.tests_forms import other_form
@@ -145,7 +146,7 @@ class _Heard:
         """The error that says why there is nothing to measure."""
         why, number = min(self._why.items(), key=lambda each: (-each[1], each[0]))
         programs = f"{number} of the first {self._why.total()}"
-        advice = "correct it, or choose another `call`"
+        advice = missing_in(why) or "correct it, or choose another `call`"
         if why.startswith(NOT_PUT):
             advice = other_form([*problems.values()]) or "choose another `tests_as`"
         return UserError(

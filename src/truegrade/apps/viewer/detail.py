@@ -353,6 +353,16 @@ class EvolutionLine(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
+class PageLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Results of another kind in the list."""
+
+    id: str
+    name: str
+    """What they are: ``an assay``."""
+    has_page: bool
+    changed: str
+
+
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
     """An audit in the list."""
 
@@ -367,6 +377,7 @@ class Others(msgspec.Struct, frozen=True, kw_only=True):
     """What ``/api/others`` gives."""
 
     evolutions: list[EvolutionLine]
+    pages: list[PageLine]
     audits: list[AuditLine]
 
 
@@ -391,6 +402,12 @@ class _Final(msgspec.Struct, frozen=True):
     chosen: str
     base: Estimate
     selected: tuple[_Selected, ...] = ()
+
+
+def page_line(folder: Folder) -> PageLine:
+    """A line of results of which nothing is read but the page."""
+    changed = iso(folder.newest_ns(".json", ".jsonl"))
+    return PageLine(id=folder.id, name=folder.name, has_page=folder.page in folder.files, changed=changed)
 
 
 def evolution_line(folder: Folder) -> EvolutionLine:

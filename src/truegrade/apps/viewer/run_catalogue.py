@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from truegrade.app import usable_apps
 from truegrade.errors import UserError
 from truegrade.files.json_text import UNREADABLE
 from truegrade.pipeline.cautions import Caution
@@ -27,13 +29,38 @@ from truegrade.web.messages import Refusal
 # What lies in a folder of runs, told by names, sizes and times alone; no file is opened, no link is followed.
 
 
-Kind = Literal["run", "evolution"]
+Kind = Literal["run", "evolution", "page"]
+"""``page``: results of another kind, of which the page that was written with them is shown."""
 
 MAX_DEPTH = 3
 """Folders between the root and a run: ``runs/experiment/seed-1/run`` is found."""
 LOCK = ".lock"
 """Held by the process that writes to a run (`truegrade.store.Run.locked`)."""
-_MARKERS: tuple[tuple[str, Kind], ...] = (("manifest.json", "run"), ("evolution.json", "evolution"))
+SUITE = "a suite"
+_EVOLUTION = "evolution.json"
+
+
+class _Marker(NamedTuple):
+    """The file by which a kind of folder is told."""
+
+    file: str
+    kind: Kind
+    name: str
+    page: str
+
+
+@cache
+def _markers() -> tuple[_Marker, ...]:
+    """Of every kind that is written here: an app's first, as its folders may hold a manifest as well."""
+    return (
+        *(
+            _Marker(kind.marker, "evolution" if kind.marker == _EVOLUTION else "page", kind.name, kind.page)
+            for app in usable_apps()
+            for kind in app.folders
+        ),
+        _Marker("manifest.json", "run", "a run", "report.html"),
+        _Marker("suite.json", "page", SUITE, "suite.html"),
+    )
 
 
 class Stamp(NamedTuple):
@@ -45,12 +72,16 @@ class Stamp(NamedTuple):
 
 
 class Folder(msgspec.Struct, frozen=True, kw_only=True):
-    """A run or an evolution."""
+    """A run, an evolution, or other results."""
 
     id: str
     """Its path below the root; the only name by which a client can ask for it."""
     path: Path
     kind: Kind
+    name: str
+    """What it is, in words: ``an assay``."""
+    page: str
+    """Name of the file in it that a browser shows."""
     files: Mapping[str, Stamp]
     """Of its regular files."""
 
@@ -71,16 +102,16 @@ class Folder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def walk(root: Path) -> Iterator[Folder]:
-    """Every run and evolution below a folder, or the folder itself; nothing is looked for inside one of them."""
+    """Every folder of results below a folder, or the folder itself; of them only suites are looked into."""
     yield from _walk(root, root, MAX_DEPTH + 1)
 
 
 def look(root: Path, folder: Path) -> Folder | None:
-    """One folder as it is now; None if it is no run and no evolution, or gone."""
+    """One folder as it is now; None if it holds no results, or is gone."""
     files, _ = _scan(folder)
-    for marker, kind in _MARKERS:
-        if marker in files:
-            return Folder(id=_id(root, folder), path=folder, kind=kind, files=files)
+    for file, kind, name, page in _markers():
+        if file in files:
+            return Folder(id=_id(root, folder), path=folder, kind=kind, name=name, page=page, files=files)
     return None
 
 
@@ -101,7 +132,7 @@ def _walk(root: Path, folder: Path, depth: int) -> Iterator[Folder]:
     found = look(root, folder)
     if found is not None:
         yield found
-    elif depth:
+    if depth and (found is None or found.name == SUITE):
         for name in sorted(_scan(folder)[1]):
             yield from _walk(root, folder / name, depth - 1)
 
@@ -374,7 +405,7 @@ class _Known(msgspec.Struct):
 
 
 class RunCatalogue:
-    """Knows every run and evolution below a folder; safe to ask from several threads.
+    """Knows every run and other results below a folder; safe to ask from several threads.
 
     Args:
         root: the folder.
@@ -387,12 +418,13 @@ class RunCatalogue:
         self._looked_at = -FRESH_FOR_S
 
     def lines(self) -> list[RunLine]:
-        """Every run, in the order of the ids."""
+        """Every run, in the order of the ids, but those that began and ended without a reply."""
         with self._lock:
             self._refresh()
             locked, now_ns = locked_inodes(), time.time_ns()
-            runs = (known for known in self._known.values() if known.folder.kind == "run")
-            return [_line(known, locked, now_ns) for known in runs]
+            runs = [known for known in self._known.values() if known.folder.kind == "run"]
+            lines = [(known.folder, _line(known, locked, now_ns)) for known in runs]
+            return [line for folder, line in lines if line.state != "unfinished" or _has_replies(folder)]
 
     def line(self, run_id: str) -> RunLine:
         """One run, as it is now.
@@ -443,6 +475,11 @@ class RunCatalogue:
             known[folder.id] = one
         self._known = known
         self._looked_at = time.monotonic()
+
+
+def _has_replies(folder: Folder) -> bool:
+    completions = folder.files.get("completions.jsonl")
+    return bool(completions and completions.size) or bool(folder.verdict_files)
 
 
 def _line(known: _Known, locked: frozenset[int] | None, now_ns: int) -> RunLine:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response
 
 from truegrade.app import app_pages, in_one_line, resolve
 from truegrade.apps.viewer import detail, listing, sample_table
-from truegrade.apps.viewer.run_catalogue import RunCatalogue
+from truegrade.apps.viewer.run_catalogue import Folder, RunCatalogue
 from truegrade.apps.viewer.sample_table import OneSample, Tables
 from truegrade.errors import UserError
 from truegrade.records import SampleKey
@@ -114,6 +114,12 @@ class OnePage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     page: str
 
 
+class OneFolder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of ``/page``."""
+
+    folder: str
+
+
 class SampleAsked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The query of ``/api/sample``."""
 
@@ -160,6 +166,7 @@ def _others(site: Site, _: Nothing) -> detail.Others:
     runs = [folder.path for folder in site.catalogue.folders("run")]
     return detail.Others(
         evolutions=[detail.evolution_line(folder) for folder in site.catalogue.folders("evolution")],
+        pages=[detail.page_line(folder) for folder in site.catalogue.folders("page")],
         audits=detail.audit_lines(site.root, runs),
     )
 
@@ -171,10 +178,17 @@ def _report(site: Site, query: OneRun) -> Response:
 
 
 def _evolution(site: Site, query: OneEvolution) -> Response:
-    folder = site.catalogue.folder(query.evolution, "evolution")
-    if "report.html" not in folder.files:
+    return _stored_page(site.catalogue.folder(query.evolution, "evolution"))
+
+
+def _other(site: Site, query: OneFolder) -> Response:
+    return _stored_page(site.catalogue.folder(query.folder, "page"))
+
+
+def _stored_page(folder: Folder) -> Response:
+    if folder.page not in folder.files:
         raise Refusal(HTTPStatus.NOT_FOUND, f"{folder.id} has no report yet")
-    return HTMLResponse((folder.path / "report.html").read_bytes(), headers=SANDBOXED)
+    return HTMLResponse((folder.path / folder.page).read_bytes(), headers=SANDBOXED)
 
 
 def _app_page(site: Site, query: OnePage) -> Response:
@@ -211,6 +225,7 @@ ROUTES: tuple[Endpoint, ...] = (
     Endpoint(path="/report", takes=OneRun, handle=_report),
     Endpoint(path="/evolution", takes=OneEvolution, handle=_evolution),
     Endpoint(path="/app", takes=OnePage, handle=_app_page),
+    Endpoint(path="/page", takes=OneFolder, handle=_other),
 )
 
 

@@ -3,11 +3,13 @@
 ``plain``: ``f(program, tests)`` returns a truth value or a number. Over HTTP ``{"program", "tests"}`` is posted
 and a truth value, a number or ``{"score"}`` answered; a command writes it as the last line of its stdout.
 
-``trl``, ``trl-text``: ``f(prompts, completions, **columns)`` returns a list of numbers or None, everything by
-name and a batch of one here (huggingface/trl@f2cd577 ``trl/trainer/grpo_trainer.py`` ``_calculate_rewards``). In
-conversations a completion is a list of messages, for ``trl-text`` a plain text. The tests stand in each column
-that published reward functions read them from; ``verification_info`` is open-r1's (huggingface/open-r1@1416fa0
-``src/open_r1/rewards.py``).
+``trl``, ``trl-text``: ``f(prompts, completions, completion_ids, **columns, trainer_state, log_extra,
+log_metric)`` returns a list of numbers or None, everything by name and a batch of one here
+(huggingface/trl@f2cd577 ``trl/trainer/grpo_trainer.py`` ``_calculate_rewards``). In conversations a completion is
+a list of messages, for ``trl-text`` a plain text. The bytes of the reply stand for the ids of its tokens, as no
+tokenizer is known. The tests stand in each column that published reward functions read them from, in those of
+`TEXT_COLUMNS` as a text: one assert a line, other shapes as JSON; ``verification_info`` is open-r1's
+(huggingface/open-r1@1416fa0 ``src/open_r1/rewards.py``).
 
 ``verl``: ``compute_score(data_source, solution_str, ground_truth, extra_info)``, by name, gives a number or a
 dictionary, of which ``score`` counts (verl-project/verl@1dda039
@@ -112,8 +114,10 @@ def no_verdict(prefix: str, text: object) -> Reading:
     return Reading(None, None, f"{prefix} {''.join(c if c.isprintable() else '?' for c in line)}"[:MAX_DETAIL])
 
 
-TEST_COLUMNS = ("tests", "test_cases", "ground_truth", "answer", "solution", "label")
-"""Of ``trl``."""
+TEST_COLUMNS = ("tests", "test_cases", "test_list")
+"""Of ``trl``: in the shape that was asked for."""
+TEXT_COLUMNS = ("ground_truth", "answer", "solution", "label")
+"""Of ``trl``: as a text, which these columns hold in the data sets of trainers."""
 MAX_EXECUTION_S = 6.0
 """Of one test, as open-instruct's verifier asks for."""
 MEMORY_MB = 1024
@@ -159,6 +163,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Shape of the tests where the user asks for none."""
     needs_tests: bool = True
     """Whether they are sent in a shape at all."""
+    of_trainer: tuple[str, ...] = ()
+    """Names of arguments that are objects of the trainer: they cannot be sent, so `host.of_trainer` makes them."""
 
     def payload(self, asked: ProbeQuestion, *, adapted: bool) -> dict[str, Any]:
         """What the host calls a function with: arguments, or for an adapter the problem and the reply.
@@ -171,7 +177,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         if self.arguments is None:
             raise UserError(f"`call`: {self.name} is no way to call a Python function")
         args, kwargs = self.arguments(asked)
-        return {"args": list(args), "kwargs": kwargs}
+        return {"args": list(args), "kwargs": kwargs, "trainer": list(self.of_trainer)}
 
     def reading(self, value: Any) -> Reading:
         """What the answer means, of which nothing is known but that it is plain values; never raises."""
@@ -210,13 +216,24 @@ def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
         completion = [{"role": "assistant", "content": completion}]
     columns = {
         **dict.fromkeys(TEST_COLUMNS, asked.tests),
+        **dict.fromkeys(TEXT_COLUMNS, as_text(asked.tests)),
         "verification_info": {"language": "python", "test_cases": asked.tests},
         "entry_point": entry_point_of(asked.problem),
         **_sources(asked),
         **asked.fields,
     }
     batch = {name: [one] for name, one in columns.items()}
-    return (), {"prompts": [prompt], "completions": [completion], **batch}
+    ids = [list(asked.reply.encode("utf-8", "replace"))]
+    return (), {"prompts": [prompt], "completions": [completion], "completion_ids": ids, **batch}
+
+
+def as_text(tests: Any) -> str:
+    """Tests as the text that a column of a data set holds: one assert a line, other shapes as JSON."""
+    if isinstance(tests, str):
+        return tests
+    if isinstance(tests, list) and all(isinstance(test, str) for test in tests):
+        return "\n".join(tests)
+    return json.dumps(tests)
 
 
 def _verl(asked: ProbeQuestion) -> Arguments:
@@ -334,6 +351,7 @@ def _read_truegrade(value: Any) -> Reading:
     return Reading(first["passed"], float(first["passed"]))
 
 
+TRL_OBJECTS = ("trainer_state", "log_extra", "log_metric")
 CALLS: Mapping[str, Call] = MappingProxyType(
     {
         call.name: call
@@ -344,8 +362,8 @@ CALLS: Mapping[str, Call] = MappingProxyType(
                 ask=lambda asked, post: post({"program": asked.program, "tests": asked.tests, **asked.fields}),
                 command=True,
             ),
-            Call(name="trl", arguments=_trl),
-            Call(name="trl-text", arguments=partial(_trl, text=True)),
+            Call(name="trl", arguments=_trl, of_trainer=TRL_OBJECTS),
+            Call(name="trl-text", arguments=partial(_trl, text=True), of_trainer=TRL_OBJECTS),
             Call(name="verl", arguments=_verl, tests_as="taco"),
             Call(name="rllm", arguments=_rllm, tests_as="lcb"),
             Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf),

@@ -113,7 +113,8 @@ def fitting(function: Any, named: dict[str, Any]) -> dict[str, Any]:
 def called(function: Any, payload: dict[str, Any], adapter: Any = None) -> Any:
     """Call a function with ``args`` and ``kwargs``, or with what an adapter makes of ``problem`` and ``reply``."""
     if adapter is None:
-        value = function(*payload["args"], **fitting(function, payload["kwargs"]))
+        named = payload["kwargs"] | of_trainer(payload.get("trainer", ()))
+        value = function(*payload["args"], **fitting(function, named))
     else:
         made = adapter(payload["problem"], payload["reply"])
         if isinstance(made, dict):
@@ -127,6 +128,30 @@ def called(function: Any, payload: dict[str, Any], adapter: Any = None) -> Any:
 
         value = asyncio.run(_awaited(value))
     return plain(value)
+
+
+def of_trainer(names: Any) -> dict[str, Any]:
+    """Stand-ins for objects of a trainer by the names of the arguments.
+
+    They are the state of TRL's trainer before its first step (``transformers.TrainerState``), and its two
+    functions that log, whose values are dropped.
+    """
+    if not names:
+        return {}
+    from types import SimpleNamespace
+
+    state = SimpleNamespace(
+        epoch=0.0, global_step=0, max_steps=1, logging_steps=1, eval_steps=1, save_steps=1, train_batch_size=1,
+        num_train_epochs=1, num_input_tokens_seen=0, total_flos=0.0, log_history=[], best_metric=None,
+        best_global_step=None, best_model_checkpoint=None, is_local_process_zero=True, is_world_process_zero=True,
+        is_hyper_param_search=False, trial_name=None, trial_params=None, stateful_callbacks={},
+    )  # fmt: skip
+    made = {
+        "trainer_state": state,
+        "log_extra": lambda column, values: None,
+        "log_metric": lambda name, value: None,
+    }
+    return {name: made[name] for name in names}
 
 
 async def _awaited(value: Any) -> Any:

@@ -209,9 +209,9 @@ def open_target(
         UserError: there is no such grader, or it cannot be used so. What loading it raises is told when it is
             first asked.
     """
-    found, adapter = _call(grader, call)
+    found, adapter = call_of(grader, call)
     named = getattr(grader, "__qualname__", type(grader).__qualname__)
-    jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
+    jailed = isinstance(grader, str) and not is_address(grader) and jail and detect().level > LIMITS_ONLY
     asker = ProbeAsker(
         name=without_keys(grader) if isinstance(grader, str) else named,
         call=found,
@@ -224,7 +224,7 @@ def open_target(
     if not isinstance(grader, str):
         made = None if adapter is None else host.loaded(adapter.module, adapter.file, adapter.attribute)
         return CallableTarget(asker, grader, made)
-    if _is_address(grader):
+    if is_address(grader):
         return HttpTarget(asker, grader)
     program: programs.CommandProgram | programs.FunctionProgram
     if grader.startswith("cmd:"):
@@ -239,7 +239,7 @@ def open_target(
     return HostedTarget(
         asker,
         program,
-        shown=tuple(dict.fromkeys((*programs.tools(), *shown))),
+        shown=tuple(dict.fromkeys((*programs.tools(), *programs.scripts_of(packages), *shown))),
         packages=tuple(dict.fromkeys(needed)),
         workers=workers,
         jailed=jail,
@@ -247,11 +247,12 @@ def open_target(
     )
 
 
-def _is_address(grader: str) -> bool:
+def is_address(grader: str) -> bool:
+    """Whether a grader is named by an address of HTTP."""
     return grader.startswith(("http://", "https://"))
 
 
-def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, programs.Located | None]:
+def call_of(grader: str | Callable[..., Any], call: str) -> tuple[Call, programs.Located | None]:
     """The way to call it, and the adapter that makes arguments in its place."""
     usual = "exit-code" if isinstance(grader, str) and grader.startswith("cmd:") else "plain"
     name = call or usual
@@ -259,7 +260,7 @@ def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, programs.L
         return CALLS[name], None
     if ":" not in name:
         raise UserError(f"`call`: {name!r} is none of {', '.join(CALLS)}, nor MODULE:ADAPTER")
-    if isinstance(grader, str) and (_is_address(grader) or usual == "exit-code"):
+    if isinstance(grader, str) and (is_address(grader) or usual == "exit-code"):
         raise UserError("`call`: an adapter makes the arguments of a Python function; name a way to call")
     return Call(name=name, needs_tests=False), programs.locate(name)
 
@@ -270,7 +271,7 @@ def _danger(grader: str | Callable[..., Any], danger: Danger | None, *, mine: bo
     if jailed:
         return danger or DANGERS[-1]
     raised = danger not in {None, HARMLESS}
-    if raised and isinstance(grader, str) and _is_address(grader) and not is_this_machine(grader) and not mine:
+    if raised and isinstance(grader, str) and is_address(grader) and not is_this_machine(grader) and not mine:
         raise UserError(
             f"`danger={danger}` sends {grader} programs that may end its process or write files there; pass "
             "`mine=True` if it is yours, or leave `danger` out"

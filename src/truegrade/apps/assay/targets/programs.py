@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shlex
 import shutil
 import stat
 import sys
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import cache, partial
 from importlib.machinery import PathFinder
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, distribution, entry_points, packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ import msgspec
 
 from truegrade.apps.assay.targets.calls import DIED, EXAMPLE, TEXT, Call, ProbeQuestion, Reading, no_verdict
 from truegrade.errors import UserError
+from truegrade.extraction.parsing import Fault, parse_module
 
 TOOLS = (
     "sh bash dash env true false test [ echo printf cat tee head tail cut tr wc sort uniq diff cmp grep sed awk"
@@ -75,6 +79,83 @@ def check_folder(folder: Path) -> None:
             with suppress(OSError):  # a link that leads nowhere is no socket
                 if stat.S_ISSOCK(path.stat().st_mode):
                     raise UserError(f"`grader`: {path} is a socket; put the grader into a folder of its own")
+
+
+def scripts_of(packages: Iterable[str]) -> tuple[str, ...]:
+    """Paths of the commands that installed packages bring, beside this interpreter."""
+    found = []
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            scripts = distribution(name).entry_points.select(group="console_scripts")
+            found += [str(Path(sys.executable).parent / script.name) for script in scripts]
+    return tuple(path for path in found if os.access(path, os.X_OK))
+
+
+def how_to_offer(name: str, *, command: bool) -> str:
+    """What has to be said of a command, or of a module, that a grader does not find in the jail."""
+    what = "command" if command else "module"
+    found = sorted({entry.dist.name for entry in entry_points(group="console_scripts", name=name) if entry.dist})
+    found = found if command else sorted(set(_distributions().get(name, ())))
+    if found:
+        return f"the jail has no {what} {name!r}; `packages` {found[0]} offers it"
+    cure = "install the one that does, and name it in `packages`"
+    if command:
+        cure = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
+    return f"the jail has no {what} {name!r}, and no installed package offers it; {cure}"
+
+
+_MISSING = (
+    (re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^'/ ]+)'"), True),
+    (re.compile(r"ModuleNotFoundError: No module named '(\w+)"), False),
+)
+
+
+def missing_in(why: str) -> str:
+    """How to offer what a grader did not find in the jail, by the exception that it raised; empty for others."""
+    for pattern, command in _MISSING:
+        if found := pattern.search(why):
+            return how_to_offer(found[1], command=command)
+    return ""
+
+
+_STARTING = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "getoutput", "which"})
+"""Functions that start a command, or look for one."""
+
+
+def started_in_vain(spec: str, packages: Collection[str]) -> list[str]:
+    """What has to be said of commands that a function's file starts by name and that the jail does not have.
+
+    Only names that stand in the call count, and modules behind ``-m``.
+    """
+    file = Path(spec.rpartition(":")[0])
+    tree = parse_module(file.read_text("utf-8", "replace")) if file.is_file() else None
+    if tree is None or isinstance(tree, Fault):
+        return []
+    there = {Path(path).name for path in (sys.executable, *tools(), *scripts_of(packages))}
+    offered = {re.sub("[-_.]+", "-", name).lower() for name in packages}
+    said = []
+    for node in ast.walk(tree):
+        name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        if not isinstance(node, ast.Call) or name not in _STARTING or not node.args:
+            continue
+        words = _constants(node.args[0])
+        if words[0] and "/" not in words[0] and words[0] not in there:
+            said.append(how_to_offer(words[0], command=True))
+        module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
+        brought = {re.sub("[-_.]+", "-", one).lower() for one in _distributions().get(module, ())}
+        known = module in sys.stdlib_module_names or (file.parent / f"{module}.py").exists()
+        if module and not known and not brought & offered:
+            said.append(how_to_offer(module, command=False))
+    return list(dict.fromkeys(said))
+
+
+def _constants(node: ast.expr) -> list[str]:
+    """The words of a command as far as they stand there, one at least; empty ones for the others."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.split() or [""]
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+    values = (part.value if isinstance(part, ast.Constant) else "" for part in parts)
+    return [value if isinstance(value, str) else "" for value in values] or [""]
 
 
 class Located(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +241,7 @@ class FunctionProgram:
             "grader": [located.module, located.file, located.attribute],
             "adapter": adapter and [adapter.module, adapter.file, adapter.attribute],
             "given": len(example.get("args", ())),
-            "named": list(example.get("kwargs", ())),
+            "named": [*example.get("kwargs", ()), *call.of_trainer],
             "checked": adapter is None,
         }
 
@@ -168,7 +249,7 @@ class FunctionProgram:
         """The error that says so."""
         spec = self._located.spec
         if why.startswith("ModuleNotFoundError"):
-            advice = "name the installed packages that it imports in `packages`"
+            advice = missing_in(why) or "name the installed packages that it imports in `packages`"
         elif why.startswith("TypeError"):
             given, named = self.settings["given"], self.settings["named"]
             told = f"{given} arguments" if given else ", ".join(named)
@@ -237,13 +318,7 @@ class CommandProgram:
 
     def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
         """The words, and the two files."""
-        source = isinstance(asked.tests, str)
-        tests = asked.tests if source else json.dumps(asked.tests)
-        files = {
-            "program": ["solution.py", asked.program],
-            "tests": ["test_solution.py" if source else "tests.json", tests],
-        }
-        return {"words": self._words, "files": files}
+        return {"words": self._words, "files": files_of(asked)}
 
     def reading(self, value: Any) -> Reading:
         """Exit status 0 is passed; or the last line of its stdout says it."""
@@ -263,6 +338,16 @@ class CommandProgram:
     def unusable(self, why: str) -> UserError:
         """The error that says so."""
         return UserError(f"`grader`: {self._spec}: {why}; correct it")
+
+
+def files_of(asked: ProbeQuestion) -> dict[str, list[str]]:
+    """The files of a command by what stands for their paths in its words: name and text."""
+    source = isinstance(asked.tests, str)
+    tests = asked.tests if source else json.dumps(asked.tests)
+    return {
+        "program": ["solution.py", asked.program],
+        "tests": ["test_solution.py" if source else "tests.json", tests],
+    }
 
 
 def words_of_command(spec: str) -> list[str]:

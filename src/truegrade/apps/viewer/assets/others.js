@@ -1,9 +1,10 @@
-// Evolutions and audits, below the list of runs.
+// Evolutions, other results and audits, below the list of runs.
 
 async function showOthers(node, view) {
-  const { evolutions, audits } = await ask("/api/others").catch(() => ({ evolutions: [], audits: [] }));
+  const { evolutions, pages, audits } = await ask("/api/others").catch(() => ({ evolutions: [], pages: [], audits: [] }));
   if (view.closed) return;
   if (evolutions.length) node.append(put("section", {}, put("h2", {}, "Evolutions"), put("ul", { class: "others", id: "evolutions" }, ...evolutions.map(evolutionItem))));
+  if (pages.length) node.append(put("section", {}, put("h2", {}, "Other results"), put("ul", { class: "others", id: "pages" }, ...pages.map(pageItem))));
   if (audits.length) node.append(put("section", {}, put("h2", {}, "Audits"), put("ul", { class: "others", id: "audits" }, ...audits.map(auditItem))));
 }
 
@@ -12,6 +13,11 @@ function evolutionItem(one) {
   if (one.problem) return put("li", {}, name, put("p", { class: "trouble" }, one.problem));
   const result = one.final ? `selected ${percent(one.final.value)} ${bounds(one.final.low, one.final.high)}, base ${percent(one.base_final.value)} ${bounds(one.base_final.low, one.base_final.high)}` : "no final look yet";
   return put("li", {}, name, put("p", {}, `${one.base} on ${one.benchmark} · ${one.searches.join(", ")} · ${whole(one.evaluations)} evaluations · ${result} · ${when(one.changed)} UTC`));
+}
+
+function pageItem(one) {
+  const name = one.has_page ? put("a", { href: `/page?${new URLSearchParams({ folder: one.id })}` }, one.id) : put("b", {}, one.id);
+  return put("li", {}, name, put("p", {}, `${one.name}${one.has_page ? "" : ", not finished"} · ${when(one.changed)} UTC`));
 }
 
 function auditItem({ file, audit, clean, changed }) {
