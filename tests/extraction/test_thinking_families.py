@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.cpu import cpu_within
+from support.thorough import one_in
 from truegrade.extraction.assertions import extract_input, extract_output
 from truegrade.extraction.choices import extract_choice
 from truegrade.extraction.contest_programs import extract_contest_program
@@ -231,11 +232,25 @@ def test_what_surrounds_a_marker_says_what_it_is(name):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *("<|x|>" * 40_000, "</think>" * 30_000, "<think>" * 35_000, "`<|x|>" * 30_000, "<pre><code>" * 20_000),
-        *("def f(x):\n    return x<|x|>\n" * 5_000, "<|channel|>analysis" * 10_000, "<" * 200_000, "[" * 200_000),
-        "```python\ndef f(x):\n    return 1\n```</think>\n" * 4_000,
-    ],
+    one_in(
+        3,
+        [
+            *(
+                "<|x|>" * 40_000,
+                "</think>" * 30_000,
+                "<think>" * 35_000,
+                "`<|x|>" * 30_000,
+                "<pre><code>" * 20_000,
+            ),
+            *(
+                "def f(x):\n    return x<|x|>\n" * 5_000,
+                "<|channel|>analysis" * 10_000,
+                "<" * 200_000,
+                "[" * 200_000,
+            ),
+            "```python\ndef f(x):\n    return 1\n```</think>\n" * 4_000,
+        ],
+    ),
 )
 def test_time_grows_with_the_length(text):
     for read, _, _ in READERS.values():

@@ -6,6 +6,7 @@ import pytest
 from viewing_runs import cut, standard_runs, whole
 
 from support.listening import listening
+from support.thorough import one_in
 from truegrade.files.json_text import with_checksum
 
 pytestmark = pytest.mark.slow
@@ -151,7 +152,7 @@ def test_only_rows_in_sight_exist(chromium, view, tmp_path):
         page.close()
 
 
-@pytest.mark.parametrize("width", [360, 1024, 1920])
+@pytest.mark.parametrize("width", one_in(3, [360, 1024, 1920]))
 def test_nothing_is_wider_than_the_window(chromium, view, tmp_path, width):
     from report_runs import House, Lenient, build_run
 
