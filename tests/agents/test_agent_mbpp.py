@@ -3,6 +3,7 @@
 import pytest
 
 from support import scripted_agents as agents
+from support.thorough import one_in
 from truegrade.benchmarks import load_benchmark
 
 GOOD = "def square_perimeter(a):\n    return 4 * a"
@@ -16,7 +17,7 @@ def with_data(data_dir, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", ["mbpp", "mbpp-sanitized"])
+@pytest.mark.parametrize("benchmark", one_in(2, ["mbpp", "mbpp-sanitized"]))
 def test_both_variants_work_on_mbpp(play, benchmark):
     task = "MBPP/17"
     for variant, programs in (("published", 5), ("repaired", 2)):

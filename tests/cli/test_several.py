@@ -183,6 +183,7 @@ def test_nothing_to_run_is_refused():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_kill_9_in_the_middle_then_the_same_command_asks_only_what_is_missing(cli):
     with scripted.scripted_server(lambda body: scripted.Answer(scripted.chat(RIGHT), delay_s=0.05)) as server:
         command = ["run", *of_service(server, "a", "b"), "-n", "3", "--json"]

@@ -399,6 +399,7 @@ def test_quick_with_a_service_killed_and_resumed(cli):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_quick_with_the_included_model_killed_and_resumed(cli):
     command = ["run", "quick", "--model", "embedded/truegrade-micro", "--limit", "3", "--json"]
     killed_when(started(*command), lambda: sum(replies_of("runs/quick")) >= 10)

@@ -297,6 +297,7 @@ def test_a_statement_of_a_model_that_does_not_hold_is_thrown_away(wording, solut
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_problems_of_the_real_sets_are_changed_the_same_way_each_time(data_dir, jails):
     problems = [one for name in ("humaneval", "mbpp") for one in load_benchmark(name, data_dir).problems[:20]]
     first, again = (list(change_problems(problems, RULES, jails)) for _ in range(2))
