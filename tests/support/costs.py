@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).parents[1] / "costly.txt"
-COSTLY_S = 0.15
+COSTLY_S = 0.08
 """CPU seconds of a test function with all its parameters; above, it is left out."""
 REPRESENTATIVE_S = 1.0
 """A file without a quick test keeps its cheapest one, where that costs less."""
