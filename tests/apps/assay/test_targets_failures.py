@@ -20,6 +20,7 @@ from targets_support import (
     service,
 )
 
+from truegrade.apps.assay.records import DOES_NOT_END, Witness
 from truegrade.apps.assay.targets.asking import MAX_ANSWER_BYTES
 from truegrade.apps.assay.targets.opening import open_target
 from truegrade.apps.assay.targets.programs import missing_in, started_in_vain
@@ -145,6 +146,27 @@ def test_commands_that_a_file_starts_by_name_are_looked_for_before(write):
         assert started_in_vain(spec, ()) == said
         if "pytest" in start:
             assert started_in_vain(spec, ["pytest"]) == []
+
+
+@jailed
+def test_a_grader_without_a_time_limit_costs_one_and_not_each_program_that_does_not_end(write):
+    """Each would take all of `timeout_s`, and has no verdict either way."""
+    file = write("""
+        def reward(program, tests):
+            space = {}
+            exec(program, space)
+            try:
+                [exec(test, space) for test in tests]
+            except AssertionError:
+                return False
+            return True
+    """)
+    endless = "def add(a, b):\n    while True:\n        pass\n"
+    proof = Witness(call="add(1, 2)", expected="3", got=f"{DOES_NOT_END} in 100,000 steps", source="own")
+    sent = [sending(endless + f"# {turn}\n", witness=proof) for turn in range(3)]
+    said = asked(open_target(f"{file}:reward", timeout_s=2.0), *sent, sending(RIGHT), sending(WRONG))
+    assert [one.passed for one in said] == [None, None, None, True, False]
+    assert [one.detail.startswith("grader_hung: not sent") for one in said[:3]] == [False, True, True]
 
 
 def test_a_service_that_fails():

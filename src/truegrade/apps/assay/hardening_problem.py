@@ -28,7 +28,7 @@ from truegrade.apps.assay.probes.mutants import mutants
 from truegrade.apps.assay.probes.right import rewrites
 from truegrade.apps.assay.probes.stubs import examples_of, stubs
 from truegrade.apps.assay.records import Probe
-from truegrade.apps.assay.targets.opening import is_endless
+from truegrade.apps.assay.targets.asking import is_endless
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles import open_profile

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Said
+from truegrade.apps.assay.records import DANGERS, DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.apps.assay.targets import calls, host
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.writing import HIDDEN, keys_in, without_keys
@@ -29,6 +29,12 @@ from truegrade.sandbox import CallResult, Limits, Sandbox
 from truegrade.web.messages import is_loopback
 
 REFERENCE_CPU_S = 60.0
+
+
+def is_endless(probe: Probe) -> bool:
+    """Whether a program is proven not to end on an input of the tests that it is graded by."""
+    witness = probe.witness
+    return witness is not None and witness.source == "own" and witness.got.startswith(DOES_NOT_END)
 
 
 @dataclass(kw_only=True)
@@ -49,12 +55,17 @@ class ProbeAsker:
     """Run references where only limits protect the machine."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _outputs: tuple[str, Outputs | None] = ("", None)
+    _hung: bool = False
+    """Whether it gave no answer in time on a program that is proven not to end: it has no limit of its own."""
 
     def question(self, sent: Dispatch) -> calls.ProbeQuestion | Said:
         """What the grader is asked, or what is known without asking: nothing is sent then."""
         probe, problem = sent.probe, sent.problem
         if DANGERS.index(probe.danger) > DANGERS.index(self.danger):
             return self.said(sent, calls.no_verdict(calls.NOT_SENT, f"its danger is {probe.danger}"))
+        if self._hung and is_endless(probe):
+            why = "not sent, as it gave no answer on another program that does not end"
+            return self.said(sent, calls.no_verdict(calls.HUNG, why))
         tests: Any = None
         if self.call.needs_tests:
             put = tests_of(problem, self.form, self._reference_outputs(problem))
@@ -74,6 +85,7 @@ class ProbeAsker:
 
     def said(self, sent: Dispatch, reading: calls.Reading, wall_s: float | None = None) -> Said:
         """The record of an answer."""
+        self._hung |= reading.detail.startswith(calls.HUNG) and is_endless(sent.probe)
         return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
 
     def _reference_outputs(self, problem: Problem) -> Outputs | None:

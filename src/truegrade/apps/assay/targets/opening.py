@@ -17,13 +17,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from truegrade.apps.assay.records import DANGERS, DOES_NOT_END, Danger, Dispatch, Probe, Said
+from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Said
 from truegrade.apps.assay.targets import Target, host, programs
 from truegrade.apps.assay.targets.asking import (
     AskedTarget,
     CallableTarget,
     HttpTarget,
     ProbeAsker,
+    is_endless,
     is_this_machine,
 )
 from truegrade.apps.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
@@ -369,12 +370,6 @@ class InsideTarget:
             cpu_s=judged.cpu_s,
             wall_s=judged.wall_s,
         )
-
-
-def is_endless(probe: Probe) -> bool:
-    """Whether a program is proven not to end on an input of the tests that it is graded by."""
-    witness = probe.witness
-    return witness is not None and witness.source == "own" and witness.got.startswith(DOES_NOT_END)
 
 
 def inside_tests(problem: Problem) -> str:
