@@ -57,7 +57,7 @@ def test_programs_with_calls_and_outputs_are_read_as_predictions(tmp_path):
     }
     path = write(tmp_path, row)
     loaded = load_benchmark(str(path))
-    assert [(p.id, problem_kind(p.task)) for p in loaded.problems] == [("1", "output_prediction")]
+    assert [(p.id, problem_kind(p.task)) for p in loaded.problems] == [("inc", "output_prediction")]
     assert loaded.name == "my" and loaded.problems[0].task.expected == "2"
     done = truegrade.run(str(path), model="baseline/reference", out=tmp_path / "run")
     assert done.summary["profiles"][0]["estimates"][0]["value"] == 1.0

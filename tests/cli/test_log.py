@@ -108,9 +108,9 @@ def test_notices_and_the_last_sentence_are_logged_and_shown_once(cli, service):
     code, _, err = cli(*service, "--max-connections", "2", "--packages", "nowhere")
     assert code == 2 and err.count("nowhere: not installed") == 1
     assert "nowhere" not in Path("r/log.txt").read_text()  # nothing was begun: there is no folder that it is about
-    with scripted.scripted_server([scripted.error(401, "bad key")]) as server:
-        words = ("-m", "openai-compatible/y", "--base-url", server.url, "--out", "s", "--limit", "1")
-        code, _, err = cli("run", "humaneval", *words)
+    with scripted.scripted_server([scripted.Answer(scripted.chat("x")), scripted.error(401, "bad key")]) as server:
+        words = ("-m", "openai-compatible/y", "--base-url", server.url, "--out", "s", "--max-connections", "1")
+        code, _, err = cli("run", "humaneval", *words, "--limit", "2")
     assert code == 2 and err.count("HTTP 401: bad key; set") == 1
     assert "ERROR truegrade.console: openai-compatible at " in Path("s/log.txt").read_text()
 

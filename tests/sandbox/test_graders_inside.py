@@ -167,4 +167,4 @@ def test_only_targets_of_assays_give_a_grader_its_needs():
                 called = ast.unparse(node.func)
                 if called in {"Limits", "replace"}:
                     users.add(path.relative_to(root).as_posix())
-    assert users == {"assay/targets/opening.py"}
+    assert users == {"apps/assay/targets/opening.py"}

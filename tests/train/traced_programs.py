@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from truegrade.builders.list_language import GRAMMARS, read_program
 from truegrade.builders.repair_items import trace
 
@@ -13,10 +15,11 @@ class TracedPrograms:
 
     def call(self, program, function, calls, on_result, **limits):
         source = program.split("\n\ndef _truegrade_call")[0]
-        term = read_program(source, GRAMMARS["published"])
+        functions = [ast.get_source_segment(source, node) for node in ast.parse(source).body]
+        terms = [read_program(function, GRAMMARS["published"]) for function in functions]
         for number, (_, kwargs) in enumerate(calls):
-            try:
-                answered = Result(trace(term, kwargs["a1"])[0], None)
+            try:  # of several the last chooses by number
+                answered = Result(trace(terms[kwargs.get("number", 0)], kwargs["a1"])[0], None)
             except (IndexError, ZeroDivisionError) as error:
                 answered = Result(None, type(error).__name__)
             if not on_result(number, answered):

@@ -202,7 +202,7 @@ def _common_profile(runs: Sequence[Run]) -> str | None:
         return None
     common = [name for name in runs[0].profiles if all(name in run.profiles for run in runs)]
     if len(common) > 1:
-        raise UserError(f"all runs were graded under {', '.join(common)}; name one of them with `profiles`")
+        raise UserError(f"all runs were graded under {', '.join(common)}; name one with `profiles`")
     return common[0] if common else None
 
 
