@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +23,8 @@ from truegrade.cli.options import (
     LEVELS,
     Number,
     SettingsCommand,
+    TellingCommand,
+    drop_output,
     echo,
     end_if_held,
     fail_if_option,
@@ -96,10 +96,6 @@ OTHER_NAMES: Mapping[str, str] = {
 """Names of earlier versions, and of other tools, to what one types here."""
 
 
-_ONLY_TELL = ("list", "data", "doctor", "schema")
-"""Commands whose exit code answers nothing: a reader that has seen enough is no failure."""
-
-
 class SectionedGroup(AppGroup):
     """A group whose help lists its commands under headings, each with the first clause of its help."""
 
@@ -151,15 +147,10 @@ class Commands(SectionedGroup):
             tell(with_flags(error))
             ctx.exit(EXIT_USER_ERROR)
         except OSError as error:
-            if error.errno == errno.EPIPE and ctx.invoked_subcommand in _ONLY_TELL:
-                with suppress(BrokenPipeError):
-                    sys.stdout.flush()
-                _drop_output()
-                ctx.exit(0)
             if error.errno in (None, errno.EPIPE):  # click sees to a reader that left
                 raise
             if error.filename is None:
-                _drop_output()
+                drop_output()
             place = error.filename or "standard output"
             tell(f"{place}: {error.strerror}; earlier results are kept")
             ctx.exit(EXIT_USER_ERROR)
@@ -184,14 +175,6 @@ class Commands(SectionedGroup):
                 raise UserError(f"no command {args[0]!r}; use `truegrade {meant}`")
             raise UnknownName("command", args[0], self.list_commands(ctx), "`truegrade --help` lists them")
         return super().resolve_command(ctx, args)
-
-
-def _drop_output() -> None:
-    """Send what standard output still holds nowhere: Python would write it at its end, and exit with 120."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 def _tell_usage(error: click.UsageError) -> None:
@@ -242,7 +225,7 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
     that fails later does not stop the others.
 
     In --fail-if, rate, rate_low and rate_high are the first number of each profile and its interval, as shares;
-    missing counts samples without a reply.
+    missing counts samples without a reply, warnings those of the summary.
     """
     from truegrade import api
     from truegrade.analysis.gate import run_condition
@@ -273,9 +256,8 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
     else:
         given.pop("skip_missing", None)  # of one benchmark nothing is left without its data
         model = dict(zip(("model",), models, strict=False))
-        finished: list[Run] = []
-        code = _show(lambda: api.run(benchmark[0], **model, **given), as_json, finished.append)
-        made = [each.path for each in finished]
+        finished, code = _show(lambda: api.run(benchmark[0], **model, **given), as_json)
+        made = [finished.path]
     if code:
         sys.exit(code)
     if condition is not None:
@@ -328,7 +310,7 @@ def grade(sources: tuple[Path, ...], out: Path | None, as_json: bool, **_: Any) 
                 raise click.UsageError(f"--out names one folder, but {source} holds {len(files)} files")
             for file in files:
                 try:
-                    codes.append(_show(partial(api.grade, file, **given), as_json))
+                    codes.append(_show(partial(api.grade, file, **given), as_json)[1])
                 except TruegradeError as error:
                     if len(files) == 1:
                         raise
@@ -375,7 +357,7 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
     sys.exit(0 if outcome.status == "passed" else 1)
 
 
-@main.command(hidden=True)
+@main.command(cls=TellingCommand, hidden=True)
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
     """Print the JSON Schema of a file of a run, of a benchmark's rows or of a suite; without a name, list them."""
@@ -399,19 +381,18 @@ for _command in (
 # --------------------------------------------------------------------------------------------- printing
 
 
-def _show(make: Callable[[], Run], as_json: bool, keep: Callable[[Run], None] | None = None) -> int:
-    """Print the summary of the run that is made; the exit code: 1 where a tracker did not take its results."""
+def _show(make: Callable[[], Run], as_json: bool) -> tuple[Run, int]:
+    """Print the summary of the run that is made; that, and the exit code: 1 where a tracker did not take its
+    results."""
     from truegrade.store.trackers import NotTracked
 
     try:
         finished = make()
-        if keep is not None:
-            keep(finished)
-        return _print(finished, as_json)
+        return finished, _print(finished, as_json)
     except NotTracked as error:
         _print(error.made, as_json)
         echo(f"truegrade: {with_flags(error)}", err=True)
-        return EXIT_NOT_TRACKED
+        return error.made, EXIT_NOT_TRACKED
 
 
 def _print(finished: Run, as_json: bool) -> int:

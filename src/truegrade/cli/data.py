@@ -11,6 +11,7 @@ from truegrade.cli.data_build import build, check
 from truegrade.cli.groups import AppGroup
 from truegrade.cli.options import (
     Number,
+    TellingCommand,
     echo,
     json_option,
     names_of,
@@ -33,7 +34,7 @@ def data() -> None:
     """Download, inspect, build and publish data sets."""
 
 
-@data.command("list")
+@data.command("list", cls=TellingCommand)
 @json_option
 def data_list(as_json: bool) -> None:
     """List the data sets with their hashes, and whether each is available locally."""
@@ -75,7 +76,7 @@ def data_pull(names: tuple[str, ...], out: Path | None, as_json: bool) -> None:
             echo(f"{name}: {path}")
 
 
-@data.command("show")
+@data.command("show", cls=TellingCommand)
 @click.argument("name")
 @json_option
 def data_show(name: str, as_json: bool) -> None:

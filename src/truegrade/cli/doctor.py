@@ -7,10 +7,18 @@ from typing import Any
 
 import click
 
-from truegrade.cli.options import adapter_option, base_url_option, echo, json_option, model_args_option, print_json
+from truegrade.cli.options import (
+    TellingCommand,
+    adapter_option,
+    base_url_option,
+    echo,
+    json_option,
+    model_args_option,
+    print_json,
+)
 
 
-@click.command()
+@click.command(cls=TellingCommand)
 @click.option("--model", "-m", help="Probe this model instead: provider/name, preset, embedded/NAME, hf/NAME.")
 @base_url_option
 @adapter_option

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from truegrade.app import usable_apps
 from truegrade.cli.completing import NAMES, complete_name
-from truegrade.cli.options import echo, json_option, print_json, with_flags
+from truegrade.cli.options import TellingCommand, echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
     from truegrade.models import ModelInfo
@@ -214,6 +214,7 @@ def _complete_name(ctx: click.Context, parameter: click.Parameter, begun: str) -
 
 @click.command(
     "list",
+    cls=TellingCommand,
     help=f"""List what has a name, and where it comes from; with NAME, say all about one.
 
     KIND: {", ".join(KINDS)}, or one that an app adds; without KIND, list the kinds.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -362,6 +364,28 @@ def data_options(command: F) -> F:
 
 # ----------------------------------------------------------------------------------------------------------------
 # What is printed.
+
+
+def drop_output() -> None:
+    """Send what standard output still holds nowhere: Python would write it at its end, and exit with 120."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+class TellingCommand(click.Command):
+    """A command whose exit code answers nothing: a reader that has seen enough and left is no failure of it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            with suppress(BrokenPipeError):
+                sys.stdout.flush()
+            drop_output()
+            return ctx.exit(0)
 
 
 EXIT_GATE = 3
