@@ -15,9 +15,9 @@ import msgspec
 
 from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.pipeline.summary import ProfileSummary, Summary
-from truegrade.records import Estimate
+from truegrade.statistics.claims import effective_draws
 from truegrade.statistics.conditions import Condition, Values, read_condition
-from truegrade.statistics.intervals import two_sided_z
+from truegrade.statistics.intervals import two_sided_z, wilson
 
 POWER = 0.8
 FALSE_ALARM = 0.05
@@ -117,17 +117,16 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, counts: Mapping
     known = {"rate": headline.value, "rate_low": headline.low, "rate_high": headline.high, **counts}
     label = f"{headline.metric} under {profile.profile}"
     result = GateResult(of=label, holds=condition.holds(known.__getitem__))
-    problems = _problems_worth(headline)
-    if problems is None:
+    draws = effective_draws(headline)
+    if draws is None:
         return result
-    z_of_interval = two_sided_z(headline.confidence)
 
     def chance(true: float) -> float | None:
-        error = sqrt(true * (1 - true) / problems)
+        error = sqrt(true * (1 - true) / draws)
 
         def drawn(z: float) -> Values:
             rate = min(1.0, max(0.0, true + z * error))
-            low, high = _wilson(rate, problems, z_of_interval)
+            low, high = wilson(rate * draws, draws, headline.confidence)
             return {"rate": rate, "rate_low": low, "rate_high": high, "missing": 0.0, "warnings": 0.0}.get
 
         return _share_of_draws(condition, drawn)
@@ -137,20 +136,6 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, counts: Mapping
     return msgspec.structs.replace(
         result, found=_first(falling, chance, POWER), quiet=min(quiet) if quiet and quiet[0] == 1 else None
     )
-
-
-def _problems_worth(estimate: Estimate) -> float | None:
-    """How many independent problems of one sample would give as wide an interval; None without one."""
-    if estimate.low is None or estimate.high is None or not 0 < estimate.value < 1:
-        return float(estimate.clusters) if estimate.low is not None else None
-    error = (estimate.high - estimate.low) / 2 / two_sided_z(estimate.confidence)
-    return estimate.value * (1 - estimate.value) / error**2
-
-
-def _wilson(rate: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's score interval."""
-    centre, spread = rate + z * z / (2 * n), z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    return (centre - spread) / (1 + z * z / n), (centre + spread) / (1 + z * z / n)
 
 
 def _share_of_draws(condition: Condition, drawn: Callable[[float], Values]) -> float | None:
@@ -185,5 +170,5 @@ def _lines(text: str, result: GateResult) -> list[str]:
             " less (normal approximation)"
         )
     else:
-        said.append("how often it holds by chance is not computed: it depends on more than an estimate")
+        said.append("how often it holds by chance is not computed for this condition")
     return said
