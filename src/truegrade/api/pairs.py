@@ -6,8 +6,7 @@ at the end of every pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +78,8 @@ class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
     """Where each suite was found, by its name."""
     missing: Mapping[str, str] = {}
     """Benchmarks by title whose data are known not to be at hand, with how to get them."""
-    leave_out: Callable[[Mapping[str, str]], list[LeftOutBenchmark]]
-    """Told all benchmarks whose data are not at hand before anything is asked: gives those that are left out, or
-    refuses."""
+    skip_missing: bool = False
+    """Leave out every benchmark whose data are not at hand, not only the optional ones."""
 
 
 class _Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +132,7 @@ def run_all(benchmarks: Sequence[str | BenchmarkSpec], given: dict[str, Any]) ->
         name=", ".join(each.title for each in wanted),
         description="Several benchmarks or models of one command.",
         settings=settings, wanted=wanted, models=models, out=Path(settings.out or RUNS),
-        leave_out=partial(left_out_of, wanted, skip_missing),
+        skip_missing=skip_missing,
     )  # fmt: skip
     found = evaluate_pairs(asked)
     for each in found.left_out:
@@ -197,7 +195,7 @@ def evaluate_pairs(asked: AskedPairs) -> SuiteStanding:
     """
     missing = dict(asked.missing)
     pairs = _checked(asked, missing)
-    left_out = asked.leave_out(missing) if missing else []
+    left_out = _left_out(asked, missing) if missing else []
     so_far = SuiteStanding(
         name=asked.name, description=asked.description, updated=now(), origins=dict(asked.origins),
         folder=asked.out, pairs=[_standing(pair, pair.folder, NOT_YET) for pair in pairs],
@@ -217,15 +215,16 @@ def evaluate_pairs(asked: AskedPairs) -> SuiteStanding:
     return so_far
 
 
-def left_out_of(
-    wanted: Sequence[WantedBenchmark], skip_missing: bool, missing: Mapping[str, str]
-) -> list[LeftOutBenchmark]:
+def _left_out(asked: AskedPairs, missing: Mapping[str, str]) -> list[LeftOutBenchmark]:
     """The benchmarks that are left out because their data are not on this machine.
 
     Raises:
         DataMissing: one must not be left out, or none is left.
     """
-    required = [each.title for each in wanted if each.title in missing and not (each.optional or skip_missing)]
+    wanted = asked.wanted
+    required = [
+        each.title for each in wanted if each.title in missing and not (each.optional or asked.skip_missing)
+    ]
     if required or all(each.title in missing for each in wanted):
         lines = "; ".join(f"{title}: {missing[title]}" for title in required or missing)
         advice = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from truegrade.api.pairs import (
     AskedPairs,
     WantedBenchmark,
     evaluate_pairs,
-    left_out_of,
     refuse_shared,
 )
 from truegrade.benchmarks import find_benchmark
@@ -77,7 +75,7 @@ def run_suite(
         settings=settings, wanted=wanted, models=asked_models,
         out=RUNS / slug("-".join(titles)) if settings.out is None else Path(settings.out),
         missing={each.title: why for each in wanted if (why := _to_get(each)) is not None},
-        leave_out=partial(left_out_of, wanted, skip_missing),
+        skip_missing=skip_missing,
     )  # fmt: skip
     return evaluate_pairs(asked)
 
