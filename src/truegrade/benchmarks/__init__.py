@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.own_rows import rows_benchmark
+from truegrade.benchmarks.own_rows import rows_benchmark, stem_of
 from truegrade.errors import UserError
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.registry import Found, Registry
@@ -63,7 +63,7 @@ def _of_rows(path: Path) -> BenchmarkSpec:
         if {"code", "input", "output"} <= file.keys:
             from truegrade.benchmarks.execution_tasks import prediction_of_file
 
-            return prediction_of_file(path)
+            return prediction_of_file(path, stem_of(path))
     return rows_benchmark(path)
 
 

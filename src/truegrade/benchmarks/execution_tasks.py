@@ -381,9 +381,8 @@ EXECUTION_PREDICTION = BenchmarkSpec(
 )
 
 
-def prediction_of_file(path: Path) -> BenchmarkSpec:
-    """`EXECUTION_PREDICTION` on a file of the user, under the file's name."""
-    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+def prediction_of_file(path: Path, name: str) -> BenchmarkSpec:
+    """`EXECUTION_PREDICTION` on a file of the user, under a name of its own."""
 
     def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         return load_prediction(data or path, args, name)

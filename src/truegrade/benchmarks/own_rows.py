@@ -81,7 +81,7 @@ def rows_benchmark(path: Path) -> BenchmarkSpec:
         BadRecord: the header is at fault.
     """
     header = _header(path)
-    name = header.name or _stem(path)
+    name = header.name or stem_of(path)
     return BenchmarkSpec(
         name=name,
         summary=header.description,
@@ -275,13 +275,14 @@ def _once(path: Path, rows: Iterable[tuple[int, BenchmarkRow]]) -> Iterator[tupl
         yield line, row
 
 
-def _stem(path: Path) -> str:
+def stem_of(path: Path) -> str:
+    """The name of a file of rows without its ending."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def _header(path: Path) -> Header:
     """What the TOML file beside the rows says, if there is one."""
-    file = path.with_name(f"{_stem(path)}.toml")
+    file = path.with_name(f"{stem_of(path)}.toml")
     header = read_toml(file, Header, "see docs/extend.md") if file.is_file() else Header()
     if header.prompt is not None and "{prompt}" not in header.prompt:
         raise BadRecord(file, "leaves the problem out; write {prompt} where it belongs", field="prompt")

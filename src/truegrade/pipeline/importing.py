@@ -204,7 +204,7 @@ _IDS = (
 
 
 def benchmark_of(source: SourceFile, importer: Importer) -> str:
-    """What a file says that it answers, or its first problem's id shows.
+    """What a file says that it answers, or ids at its beginning show.
 
     Raises:
         UnknownName: the file names what is neither built in nor installed.

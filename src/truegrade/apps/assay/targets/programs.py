@@ -94,10 +94,13 @@ def scripts_of(packages: Iterable[str]) -> tuple[str, ...]:
 def how_to_offer(name: str, *, command: bool) -> str:
     """What has to be said of a command, or of a module, that a grader does not find in the jail."""
     what = "command" if command else "module"
-    found = sorted({entry.dist.name for entry in entry_points(group="console_scripts", name=name) if entry.dist})
-    found = found if command else sorted(set(_distributions().get(name, ())))
+    if command:
+        scripts = entry_points(group="console_scripts", name=name)
+        found = {script.dist.name for script in scripts if script.dist}
+    else:
+        found = set(_distributions().get(name, ()))
     if found:
-        return f"the jail has no {what} {name!r}; `packages` {found[0]} offers it"
+        return f"the jail has no {what} {name!r}; `packages` {min(found)} offers it"
     cure = "install the one that does, and name it in `packages`"
     if command:
         cure = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
@@ -132,7 +135,7 @@ def started_in_vain(spec: str, packages: Collection[str]) -> list[str]:
     if tree is None or isinstance(tree, Fault):
         return []
     there = {Path(path).name for path in (sys.executable, *tools(), *scripts_of(packages))}
-    offered = {re.sub("[-_.]+", "-", name).lower() for name in packages}
+    offered = set(map(_normalized, packages))
     said = []
     for node in ast.walk(tree):
         name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
@@ -142,11 +145,16 @@ def started_in_vain(spec: str, packages: Collection[str]) -> list[str]:
         if words[0] and "/" not in words[0] and words[0] not in there:
             said.append(how_to_offer(words[0], command=True))
         module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
-        brought = {re.sub("[-_.]+", "-", one).lower() for one in _distributions().get(module, ())}
+        brought = set(map(_normalized, _distributions().get(module, ())))
         known = module in sys.stdlib_module_names or (file.parent / f"{module}.py").exists()
         if module and not known and not brought & offered:
             said.append(how_to_offer(module, command=False))
     return list(dict.fromkeys(said))
+
+
+def _normalized(package: str) -> str:
+    """A package's name as the index compares it (PEP 503)."""
+    return re.sub("[-_.]+", "-", package).lower()
 
 
 def _constants(node: ast.expr) -> list[str]:
