@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from truegrade.benchmarks.base import BenchmarkSpec
     from truegrade.models.base import Model
     from truegrade.pipeline.loading import Limit
-    from truegrade.pipeline.progress import Progress
+    from truegrade.pipeline.verdicts import Progress
     from truegrade.profiles import AnyProfile
     from truegrade.store.importers import Importer
     from truegrade.store.journal import Notice

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.execution_tasks import arguments_of
-from truegrade.datasets.sources import sha256
+from truegrade.datasets.download import sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import Covariates, OutputTask, Pairing
 

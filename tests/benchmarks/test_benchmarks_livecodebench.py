@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from support import contest_files
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
-from truegrade.datasets.contest_rows import LEFT_IN_FILE_CHARS, RELEASES, select_files
+from truegrade.datasets.rows import LEFT_IN_FILE_CHARS, RELEASES, select_files
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.contests.tests import decode
 from truegrade.records import FileSpan

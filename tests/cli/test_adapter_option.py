@@ -9,7 +9,7 @@ from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
 from truegrade.apps.evolve.training.lessons import Lesson, TrainingOrder
 from truegrade.apps.evolve.training.micro_trainer import EmbeddedTrainer
 from truegrade.cli import main
-from truegrade.models.adapters import adapter_sha256
+from truegrade.models.local import adapter_sha256
 from truegrade.records import Message, Prompt
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from truegrade.cli import main
 from truegrade.cli.listings import kinds
 from truegrade.profiles import PROFILES, open_profile
-from truegrade.profiles.difference import difference
+from truegrade.profiles.base import difference
 
 
 def listed(*words, code=0):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.datasets import source
-from truegrade.datasets.sources import parse_json, read_content, recognised
+from truegrade.datasets.download import parse_json, read_content, recognised
 from truegrade.errors import BadRecord, UserError
 
 PATH = Path("data.jsonl")

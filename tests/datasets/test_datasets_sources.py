@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from truegrade.datasets import SOURCES, source
-from truegrade.datasets.sources import read_content, sha256
+from truegrade.datasets.download import read_content, sha256
 from truegrade.errors import UnknownName
 
 SIZES = {

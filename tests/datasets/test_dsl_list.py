@@ -21,9 +21,9 @@ from truegrade.builders.list_language import (
     source,
 )
 from truegrade.builders.recheck import check_rows
+from truegrade.datasets.download import sha256
 from truegrade.datasets.executions import encode_rows
 from truegrade.datasets.identity import identity
-from truegrade.datasets.sources import sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.sandbox import Limits, Sandbox
 

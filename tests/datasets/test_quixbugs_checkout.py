@@ -14,7 +14,7 @@ from truegrade.datasets.checkouts import (
     rows_of_quixbugs,
     split_of,
 )
-from truegrade.datasets.sources import sha256
+from truegrade.datasets.download import sha256
 from truegrade.errors import BadRecord, UserError
 
 

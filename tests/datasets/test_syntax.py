@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from truegrade.datasets.syntax import Familiar, shape
+from truegrade.datasets.identity import Familiar, shape
 
 ORIGINALS = [f"def f(a):\n    return a[1:] + [{n}]" for n in range(60)] + [
     f"def g(a):\n    return list(range(a[0])) if a[0] == {n} else [x for x in range(2, max(a))]" for n in range(60)

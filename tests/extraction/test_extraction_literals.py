@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from value_strategies import values
 
-from truegrade.extraction.literals import Literal, NotLiteral, parse_literal, strip_decoration
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Literal, NotLiteral, parse_literal, strip_decoration
 from truegrade.grading.literals import compare
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.extraction.fences import fenced_blocks, without_fence_lines
+from truegrade.extraction.blocks import fenced_blocks, without_fence_lines
 
 LINES = st.sampled_from(
     [

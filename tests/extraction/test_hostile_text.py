@@ -11,7 +11,7 @@ from truegrade.extraction.assertions import (
     extract_output,
     extract_output_answer,
 )
-from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.literals import compare
 

@@ -22,8 +22,7 @@ from fuzz_target import OPENED, Target
 from truegrade.analysis.audit.survey import read_rows
 from truegrade.apps.evolve.settings import parse_settings
 from truegrade.benchmarks import load_benchmark
-from truegrade.datasets.download import locate
-from truegrade.datasets.sources import parse_json, read_content
+from truegrade.datasets.download import locate, parse_json, read_content
 from truegrade.errors import UserError
 from truegrade.grading.predictions import grade_output
 from truegrade.models.micro.micro_adapters import read_adapter_config, read_metadata, read_tensors

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.models import open_model
-from truegrade.models.adapters import adapter_sha256, recorded_arguments
 from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.local import LocalModel
+from truegrade.models.local import LocalModel, adapter_sha256, recorded_arguments
 from truegrade.models.micro.micro_adapters import encode_tensors, merge_adapter, read_metadata, read_tensors
 from truegrade.records.config import RequestPolicy
 

@@ -11,8 +11,7 @@ import pytest
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import DEFAULT_MODEL, find_preset, list_models, open_model
 from truegrade.models.base import generate_sample
-from truegrade.models.presets import PRESETS, list_price
-from truegrade.models.providers import PROVIDERS, find_endpoint, is_local
+from truegrade.models.providers import PRESETS, PROVIDERS, find_endpoint, is_local, list_price
 from truegrade.records import Completion, Usage
 from truegrade.records.config import RequestPolicy
 

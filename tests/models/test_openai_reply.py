@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.anthropic_reply import read_message
+from truegrade.models.anthropic_api import read_message
 from truegrade.models.bedrock_api import read_converse
 from truegrade.models.google_api import read_google_body
 from truegrade.models.openai_api import read_body

@@ -18,7 +18,7 @@ from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.pipeline.asking import probe, probe_by_name
 from truegrade.records import Message, Prompt
-from truegrade.web.model_server import ModelServer
+from truegrade.web.port import ModelServer
 
 FEATURES = (
     "temperature", "seed, same", "seed, different", "n", "stop", "max_tokens", "logprobs", "model name"

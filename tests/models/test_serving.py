@@ -20,7 +20,7 @@ from truegrade.models import open_model
 from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.records.config import Sampling
-from truegrade.web.model_server import ModelServer
+from truegrade.web.port import ModelServer
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.marks import CHOSE_A, CHOSE_B, CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TYPES_DIFFER
 from truegrade.pipeline.reasoning_summary import questions, reasoning
-from truegrade.pipeline.verdict_table import verdict_table
+from truegrade.pipeline.verdicts import verdict_table
 from truegrade.records import ChoiceTask, OutputTask, Pairing, Problem, Reason, Verdict
 
 VALUES = [0, 1, 2, 2.0, True, False]

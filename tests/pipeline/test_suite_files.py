@@ -13,6 +13,7 @@ from truegrade.builders.mutation.file import mutate_rows
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.pipeline import suites as built_in_suites
 from truegrade.pipeline.suites import (
     REGISTRY,
     SUITES,
@@ -22,7 +23,6 @@ from truegrade.pipeline.suites import (
     is_suite,
     read_suite,
 )
-from truegrade.pipeline.suites import built_in as built_in_suites
 from truegrade.sandbox import Limits, Sandbox
 
 HEAD = 'name = "mine"\ndescription = "Two benchmarks."\n'

@@ -10,7 +10,7 @@ from peer_process import ask, peers
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction import contest_programs
-from truegrade.profiles import livecodebench_prompts as words
+from truegrade.profiles import livecodebench as words
 from truegrade.profiles import livecodebench_repair as repair
 from truegrade.profiles import open_profile
 from truegrade.profiles.evalscope import contest_prompt
@@ -75,7 +75,7 @@ def test_the_worked_example_is_upstreams_own_file(monkeypatch):
 
 
 def test_another_file_is_no_worked_example(monkeypatch, tmp_path):
-    from truegrade.profiles.livecodebench_prompts import worked_example
+    from truegrade.profiles.livecodebench import worked_example
 
     worked_example.cache_clear()
     (tmp_path / "func.json").write_text('[{"question": "other", "answer": "a", "sample_code": "s"}]')

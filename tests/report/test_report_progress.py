@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from truegrade.cli.options import echo
-from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import Progress
 from truegrade.report.progress_lines import ProgressMeter, TerminalProgress, download_progress
 from truegrade.settings import Silent
 

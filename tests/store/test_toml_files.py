@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import truegrade
-from truegrade.datasets.sources import PinnedFile
+from truegrade.datasets.download import PinnedFile
 from truegrade.errors import BadRecord
-from truegrade.files.toml_text import TomlTables, read_toml
-from truegrade.models.presets import Preset
+from truegrade.files.json_text import TomlTables, read_toml
+from truegrade.models.providers import Preset
 from truegrade.prompts import PromptEntry
 
 FOLDER = Path(truegrade.__file__).parent
@@ -76,7 +76,7 @@ def test_what_no_toml_is_names_the_line_where_there_is_one(tmp_path, text, said)
 
 def test_help_and_listing_names_read_no_toml():
     script = (
-        "import sys, pathlib, truegrade.cli, truegrade.prompts, truegrade.profiles, truegrade.models.presets\n"
+        "import sys, pathlib, truegrade.cli, truegrade.prompts, truegrade.profiles, truegrade.models.providers\n"
         "read = pathlib.Path.read_text\n"
         "def refuse(path, *given, **named):\n"
         "    assert path.suffix != '.toml', path\n"

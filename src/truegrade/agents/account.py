@@ -13,7 +13,7 @@ from truegrade.agents import open_agent
 from truegrade.agents.session import role_models, sees_official_tests, total_usage
 from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, TriedStep
 from truegrade.errors import UserError
-from truegrade.models.presets import full_name
+from truegrade.models.providers import full_name
 from truegrade.records import SampleKey, Usage
 from truegrade.records.config import AgentConfig
 

@@ -3,6 +3,11 @@
 Their released code (huangd1999/AgentCoder@dddd1b9) runs on HumanEval only, and there it repairs nothing: it draws
 again until self-made tests like a candidate. Its MBPP script fails as released, and would draw again until the
 data set's own tests pass; that is not reproduced. MBPP is worked on under the rules for HumanEval.
+
+AgentCoder's questions, byte for byte those of huangd1999/AgentCoder@dddd1b9 where that one can be sent.
+
+On MBPP its programmer is sent a variable's name instead of the prompt, and its designer is never told what the
+function is called. Here the programmer gets the prompt that the source means to send, and both are told the name.
 """
 
 from __future__ import annotations
@@ -17,17 +22,109 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from truegrade.agents import agentcoder_prompts
+from truegrade import prompts
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, RoleModel, Session, best_of, try_candidate
-from truegrade.agents.steps import AskedStep, Candidate, Role, SettledStep, TriedStep, VisibleProblem
+from truegrade.agents.steps import AgentTrial, AskedStep, Candidate, Role, SettledStep, TriedStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.programs import extract_program
 from truegrade.grading.executor import Executor
 from truegrade.grading.programs import assemble
 from truegrade.models.base import Reply
 from truegrade.profiles.function_scope import IMPORT_HELPER, cut_fence, needed_imports
-from truegrade.records import Answer, Prompt
+from truegrade.records import Answer, Message, Prompt
 from truegrade.records.config import AgentConfig
+
+CODE = ("humaneval", "humanevalplus")
+DESCRIPTION = ("mbpp", "mbpp-sanitized")
+
+SHOWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(CODE, ("HumanEval/0", "HumanEval/1")),
+        **dict.fromkeys(DESCRIPTION, ("MBPP/2", "MBPP/3", "MBPP/11", "MBPP/12")),
+    }
+)
+"""Problems that the prompts give away. The programmer's show HumanEval/0, HumanEval/1, MBPP/11 and MBPP/12 solved;
+the designer's for MBPP shows official tests of MBPP/2 and MBPP/3."""
+
+
+def refuse_unknown(problem: VisibleProblem) -> None:
+    """See that AgentCoder knows how to ask about a problem.
+
+    Raises:
+        UserError: it has no words for this benchmark.
+    """
+    if problem.benchmark in SHOWN and problem.kind in ("function", "oracle"):
+        return
+    raise UserError(f"agent 'agentcoder' has no prompts for {problem.benchmark!r}; it covers {', '.join(SHOWN)}")
+
+
+def programmer(problem: VisibleProblem, tests: Sequence[str], shown_tests: int) -> Prompt:
+    """The programmer's question.
+
+    Args:
+        problem: what it is about.
+        tests: those of the data set that the prompt may show.
+        shown_tests: how many it shows; only MBPP has tests to show.
+
+    Raises:
+        UserError: as `refuse_unknown`, or no tests can be shown.
+    """
+    refuse_unknown(problem)
+    if problem.benchmark in CODE:
+        if shown_tests:
+            raise UserError(
+                f"`agent_args` shown_tests={shown_tests}: {problem.benchmark} shows no tests; leave it out"
+            )
+        system, user = "agentcoder.programmer.system", "agentcoder.programmer.humaneval.user"
+        values = {"prompt": problem.text}
+    elif shown_tests:
+        system, user = "agentcoder.programmer.mbpp.system", "agentcoder.programmer.mbpp.user_intended"
+        values = {"prompt": problem.text, "tests": "".join(f"\n{test}" for test in tests[:shown_tests])}
+    else:
+        system, user = "agentcoder.programmer.mbpp.system", "agentcoder.programmer.mbpp.hidden_tests.user"
+        values = {"prompt": _named(problem)}
+    return _conversation(problem, system, user, values)
+
+
+def tester(problem: VisibleProblem) -> Prompt:
+    """The test designer's question: the task, never a program or an official test of it."""
+    if problem.benchmark in CODE:
+        user, text = "agentcoder.tester.humaneval.user", problem.text
+    else:
+        user, text = "agentcoder.tester.mbpp.user", _named(problem)
+    return _conversation(problem, "agentcoder.tester.system", user, {"prompt": text})
+
+
+def repair_prompt(first: Prompt, reply: str, program: str, failed: AgentTrial) -> Prompt:
+    """The programmer's next question: its own reply, one self-made test that failed, and how.
+
+    The words are those of ``fix_bug``, which the released code defines and never calls.
+    """
+    request = prompts.render(
+        "agentcoder.fix_bug.user",
+        lg="python",
+        completion=program,
+        tests=failed.test,
+        error=failed.detail or failed.status,
+    )
+    said = (Message(role="assistant", content=reply), Message(role="user", content=request))
+    return Prompt(
+        messages=(*first.messages, *said), source=f"{first.source}; agentcoder.fix_bug.user", shots=first.shots
+    )
+
+
+def _named(problem: VisibleProblem) -> str:
+    return prompts.render("agentcoder.mbpp.named_task", prompt=problem.text, entry_point=problem.entry_point)
+
+
+def _conversation(problem: VisibleProblem, system: str, user: str, values: Mapping[str, str]) -> Prompt:
+    messages = (
+        Message(role="system", content=prompts.render(system)),
+        Message(role="user", content=prompts.render(user, **values)),
+    )
+    source = f"{user}: {prompts.load(user).source}"
+    return Prompt(messages=messages, source=source, shots=SHOWN[problem.benchmark])
+
 
 # -------- AgentCoder's arguments: two variants, their defaults, and what a pass rate under them may be called.
 
@@ -208,7 +305,7 @@ async def _write(session: Session, round_: int, questions: Sequence[Prompt]) -> 
 
 async def _design(session: Session, settings: AgentCoderSettings, round_: int) -> list[AskedStep]:
     """The test designer's replies; it is shown the task and nothing else."""
-    question = agentcoder_prompts.tester(session.problem)
+    question = tester(session.problem)
     return [await session.ask("tester", round_, index, question) for index in range(settings.tests)]
 
 
@@ -313,7 +410,7 @@ def _next_question(session: Session, latest: tuple[AskedStep, Candidate] | None)
     answer = _answer(session, asked)
     # A whole program is shown as it was given, without the task's stub in front of it.
     shown = answer.value if answer.form == "program" else assemble(session.problem.prefix, answer)
-    return agentcoder_prompts.repair(session.first, asked.reply.text or "", shown or "", failed)
+    return repair_prompt(session.first, asked.reply.text or "", shown or "", failed)
 
 
 def _answer(session: Session, asked: AskedStep) -> Answer:
@@ -328,7 +425,7 @@ INFO = AgentInfo(
     name="agentcoder",
     version="dddd1b9.1",
     summary="programmer, test designer and test executor; accepts by self-made tests, never by official ones",
-    covers=tuple(agentcoder_prompts.SHOWN),
+    covers=tuple(SHOWN),
     args=dict(ARGUMENTS),
     defaults={name: msgspec.to_builtins(settings) for name, settings in DEFAULTS.items()},
     rules=(
@@ -404,7 +501,7 @@ class AgentCoder:
 
     def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The programmer's first question; see `truegrade.agents.session.Agent`."""
-        return agentcoder_prompts.programmer(problem, shown_tests, self.settings.shown_tests)
+        return programmer(problem, shown_tests, self.settings.shown_tests)
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Work on one sample; see `truegrade.agents.session.Agent`."""

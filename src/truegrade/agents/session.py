@@ -26,7 +26,7 @@ from truegrade.agents.steps import (
     VisibleProblem,
 )
 from truegrade.errors import BadRecord
-from truegrade.extraction.fences import fenced_blocks, longest_start
+from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.analysis.comparability import GradedRun, differences, graded
+from truegrade.analysis.comparison import GradedRun, differences, graded
 from truegrade.analysis.standings import tallies_of
 from truegrade.app import folder_kind
 from truegrade.errors import NotComparable, UserError

@@ -11,7 +11,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.summary import ProfileSummary, Summary, profile_summary, read_summary
-from truegrade.pipeline.verdict_table import VerdictTable, disputed, first_sample, side_by_side, verdict_table
+from truegrade.pipeline.verdicts import VerdictTable, disputed, first_sample, side_by_side, verdict_table
 from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.power import ALPHA, POWER, mcnemar_detectable, mcnemar_power, mcnemar_tasks

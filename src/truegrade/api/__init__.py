@@ -36,9 +36,8 @@ from truegrade.pipeline.loading import (
     select,
     window_of,
 )
-from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.stages import ask, grade_and_count
-from truegrade.pipeline.verdicts import with_packages
+from truegrade.pipeline.verdicts import Progress, with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.report.progress_lines import download_progress

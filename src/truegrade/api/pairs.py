@@ -19,13 +19,12 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import DataMissing, TruegradeError, UserError
 from truegrade.files import run_log
 from truegrade.models import find_preset
-from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
+from truegrade.models.local import ARGUMENT
 from truegrade.pipeline.generate import complete
 from truegrade.pipeline.importing import RUNS
-from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.stages import prepare, submit
-from truegrade.pipeline.verdicts import with_packages
+from truegrade.pipeline.verdicts import Progress, with_packages
 from truegrade.profiles import Profile, find_profile
 from truegrade.records.config import RequestPolicy
 from truegrade.report.progress_lines import download_progress

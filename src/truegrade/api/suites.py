@@ -18,8 +18,7 @@ from truegrade.api.pairs import (
 from truegrade.benchmarks import find_benchmark
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.datasets import source
-from truegrade.datasets.download import find, locate
-from truegrade.datasets.sources import UNPINNED
+from truegrade.datasets.download import UNPINNED, find, locate
 from truegrade.errors import DataMissing, UserError
 from truegrade.pipeline.importing import RUNS, slug
 from truegrade.pipeline.suites import NOTHING, BenchmarkSuite, argument, find_suite, is_suite, said_settings

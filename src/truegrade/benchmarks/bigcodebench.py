@@ -26,9 +26,8 @@ from truegrade.benchmarks.base import (
     with_packages,
 )
 from truegrade.datasets import SOURCES
-from truegrade.datasets.download import locate
+from truegrade.datasets.download import locate, read_content
 from truegrade.datasets.rows import parse_rows
-from truegrade.datasets.sources import read_content
 from truegrade.errors import UserError
 from truegrade.records import SuiteTask
 

@@ -14,7 +14,7 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, choice
 from truegrade.datasets import Rows
 from truegrade.datasets.executions import ExecutionRow, Texts, built_path, built_variants, read_executions
-from truegrade.datasets.syntax import Familiar, shape
+from truegrade.datasets.identity import Familiar, shape
 from truegrade.errors import BadRecord, DataMissing, UnknownName, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.literals import compare

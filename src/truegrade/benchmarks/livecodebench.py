@@ -13,8 +13,8 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, flag, in_window
 from truegrade.benchmarks.execution_tasks import arguments_of, refuse_repeated
 from truegrade.datasets import parse_rows
-from truegrade.datasets.contest_rows import ContestRow, read_contest_rows, select_files
-from truegrade.datasets.sources import UNPINNED, read_content, sha256
+from truegrade.datasets.download import UNPINNED, read_content, sha256
+from truegrade.datasets.rows import ContestRow, read_contest_rows, select_files
 from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.files.json_text import UNREADABLE

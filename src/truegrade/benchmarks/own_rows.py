@@ -15,11 +15,10 @@ from typing import Literal
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, names_only_solution_binds
-from truegrade.datasets.sources import parse_json, read_content, sha256
+from truegrade.datasets.download import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import quietly
-from truegrade.files.json_text import convert, encode
-from truegrade.files.toml_text import read_toml
+from truegrade.files.json_text import convert, encode, read_toml
 from truegrade.grading.programs import method_call, renamed, stub
 from truegrade.records import ContestTask, FunctionTask, Pairing, Problem, sha256_json
 from truegrade.records.pairing import Change

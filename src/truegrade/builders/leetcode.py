@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
+from truegrade.datasets.download import parse_json, read_content
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import free_names, identity, without_docstrings
-from truegrade.datasets.sources import parse_json, read_content
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.equalities import parse_arguments
 from truegrade.files.json_text import convert

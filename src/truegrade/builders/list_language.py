@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.datasets.sources import read_content
+from truegrade.datasets.download import read_content
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.files.json_text import convert
 

@@ -14,8 +14,8 @@ import msgspec
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import free_names, identity, without_docstrings
 from truegrade.errors import UserError
-from truegrade.extraction.fences import fenced_blocks
-from truegrade.extraction.literals import Literal, parse_literal
+from truegrade.extraction.blocks import fenced_blocks
+from truegrade.extraction.parsing import Literal, parse_literal
 from truegrade.extraction.programs import extract_program
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor

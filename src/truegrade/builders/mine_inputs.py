@@ -26,8 +26,7 @@ from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import identity
 from truegrade.datasets.literal_text import call_text, literal_text
-from truegrade.extraction.literals import evaluate
-from truegrade.extraction.parsing import Fault, parse_module
+from truegrade.extraction.parsing import Fault, evaluate, parse_module
 from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json

@@ -25,8 +25,7 @@ from truegrade.builders.shapes import (
     UnionShape,
 )
 from truegrade.datasets.executions import NotRecorded, RecordedCase
-from truegrade.extraction.literals import evaluate, is_literal
-from truegrade.extraction.parsing import Fault, parse_expression, quietly
+from truegrade.extraction.parsing import Fault, evaluate, is_literal, parse_expression, quietly
 
 _LISTS = {"list", "sequence", "iterable", "iterator", "collection", "mutablesequence", "reversible", "container"}
 _SETS = {"set", "abstractset", "frozenset"}

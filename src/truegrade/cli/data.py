@@ -1,26 +1,320 @@
-"""`truegrade data`: the pinned data sets, and data sets of one's own."""
+"""`truegrade data`: the pinned data sets, and data sets of one's own.
+
+`truegrade data build` and `truegrade data check`: data sets of one's own, recorded in the sandbox.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.data_build import build, check
 from truegrade.cli.groups import AppGroup
 from truegrade.cli.options import (
     Number,
     TellingCommand,
+    base_url_option,
     echo,
     json_option,
+    model_args_option,
     names_of,
     notice,
     print_json,
     progress_for,
+    temperature_option,
     unsafe_option,
     with_flags,
+    workers_option,
 )
+
+if TYPE_CHECKING:
+    from truegrade.builders.recheck import OutputDifference
+    from truegrade.datasets.executions import ExecutionRow, Refused
+    from truegrade.sandbox import Sandbox
+
+
+EXIT_DIFFERS = 1
+_CPU_S = 5.0
+_WITNESS_SEED = 1
+_SHOWN_CHARS = 80
+
+
+def _out(name: str) -> Callable[[Any], Any]:
+    return click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=name, show_default=True,
+                        help="File to write, JSON Lines.")  # fmt: skip
+
+
+def _inputs() -> Callable[[Any], Any]:
+    return click.option("--inputs", default=3, show_default=True, type=click.IntRange(min=2),
+                        help="Number of calls of each program.")  # fmt: skip
+
+
+_verbose = click.option("--verbose", is_flag=True, help="Print the reason for each program that was left out.")
+
+
+@click.group("build")
+def build() -> None:
+    """Build a data set of programs, calls and the values recorded in the sandbox."""
+
+
+@build.command("dsl-list")
+@click.option("--size", default=500, show_default=True, type=click.IntRange(min=1), help="Programs.")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same bytes.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
+              help="File to write, JSON Lines. [default: where `truegrade run dsl-list` looks; a file of its own"
+              " for other arguments, which -T built=... names]")  # fmt: skip
+@click.option("--max-depth", default=4, show_default=True, type=int, help="Maximum depth of a program's tree.")
+@_inputs()
+@click.option("--grammar", default="published", show_default=True, help="`published`, or the harder `extended`.")
+@click.option("--returns", type=click.Choice(["list", "int", "bool"]), default="list", show_default=True,
+              help="Type of the returned values.")  # fmt: skip
+@click.option("--mutants/--no-mutants", default=True, show_default=True, help="Add a mutant to each program.")
+@click.option(
+    "--weights", type=click.Path(path_type=Path), help="JSON file with weights of the grammar's productions."
+)
+@click.option("--fit", "examples", type=click.Path(path_type=Path),
+              help="File of execution rows; the weights are fitted to its programs.")  # fmt: skip
+@workers_option
+@unsafe_option
+@json_option
+def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path | None, examples: Path | None,
+                   workers: int | None, allow_unsafe: bool | None, as_json: bool,
+                   **asked: Any) -> None:  # fmt: skip
+    """Generate programs from a grammar of list functions."""
+    from truegrade.builders.dsl_list import DslListOptions, variant_of
+    from truegrade.builders.dsl_list import build as rows_of
+    from truegrade.builders.list_language import Type
+    from truegrade.datasets.executions import built_path
+
+    wanted = {"list": Type.LIST, "int": Type.INT, "bool": Type.BOOL}[returns]
+    options = DslListOptions(returns=wanted, weights=_weights(asked["grammar"], weights, examples), **asked)
+    with _jail(workers, allow_unsafe) as sandbox:
+        rows: Iterable[ExecutionRow] = rows_of(options, sandbox, workers=sandbox.workers)
+        if mutants:
+            from truegrade.builders.mutation.file import mutate_rows
+            from truegrade.builders.mutation.mutants import MutationOptions
+
+            # as in the published set, every case tells a mutant from its original
+            chosen = MutationOptions(seed=options.seed, differ="all")
+            rows = mutate_rows(rows, chosen, sandbox, workers=sandbox.workers)
+        variant = variant_of(options, mutants=mutants)
+        _write(out or built_path("dsl-list", variant), rows, options.size, as_json)
+        if out is None and variant and not as_json:
+            echo(f"evaluate it: truegrade run dsl-list -T built={variant}")
+
+
+@build.command("leetcode")
+@click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SUBMISSIONS...")
+@_out("leetcode.jsonl")
+@click.option("--per-question", default=3, show_default=True, type=click.IntRange(min=1),
+              help="Submissions kept of each question.")  # fmt: skip
+@workers_option
+@_verbose
+@unsafe_option
+@json_option
+def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, workers: int | None,
+                   verbose: bool, allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
+    """Convert collected submissions, JSON files or folders of them, to rows."""
+    from truegrade.builders.leetcode import LeetcodeOptions, read_submissions
+    from truegrade.builders.leetcode import build as rows_of
+
+    found = read_submissions(submissions)
+    options = LeetcodeOptions(per_question=per_question)
+    with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
+        rows = rows_of(found, options, sandbox, witness, workers=sandbox.workers)
+        _write(out, rows, len(found), as_json, verbose)
+
+
+@build.command("mine")
+@click.argument("path", type=click.Path(path_type=Path))
+@_out("mine.jsonl")
+@click.option("--size", type=click.IntRange(min=1), help="Rows at most. [default: all there are]")
+@click.option("--seed", default=0, show_default=True, help="Decides the inputs.")
+@_inputs()
+@workers_option
+@_verbose
+@unsafe_option
+@json_option
+def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_unsafe: bool | None, as_json: bool,
+               **asked: Any) -> None:  # fmt: skip
+    """Find pure functions in the code at PATH and record calls that cover many of their branches."""
+    from truegrade.builders.mine_inputs import MineOptions
+    from truegrade.builders.mine_inputs import build as rows_of
+
+    options = MineOptions(**asked)
+    with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
+        _write(out, rows_of(path, options, sandbox, witness, workers=sandbox.workers), None, as_json, verbose)
+
+
+@build.command("llm-list")
+@click.option("--model", "-m", required=True, help="Model that proposes programs: provider/name.")
+@base_url_option
+@model_args_option
+@click.option("--size", default=100, show_default=True, type=click.IntRange(min=1), help="Programs.")
+@_out("llm-list.jsonl")
+@_inputs()
+@temperature_option
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), help="Maximum tokens per reply. [default: the service's]"
+)
+@click.option("--max-connections", default=4, show_default=True, type=click.IntRange(min=1),
+              help="Programs processed at once.")  # fmt: skip
+@click.option("--max-cost", "max_cost_usd", type=Number(min=0), help="Cost limit of this command in US dollars.")
+@_verbose
+@unsafe_option
+@json_option
+def build_llm_list(model: str, base_url: str | None, model_args: dict[str, Any], size: int, out: Path,
+                   inputs: int, temperature: float | None, max_tokens: int | None, max_connections: int,
+                   max_cost_usd: float | None, verbose: bool, allow_unsafe: bool | None,
+                   as_json: bool) -> None:  # fmt: skip
+    """Let a model propose functions and inputs; keep the valid ones. The same command resumes."""
+    from truegrade.builders.llm_list import JournalEntry, LlmListOptions
+    from truegrade.builders.llm_list import build as rows_of
+    from truegrade.models import open_model
+    from truegrade.pipeline.asking import Asker, require_price
+    from truegrade.records.config import RequestPolicy, Sampling
+    from truegrade.store.journal import Journal, read_journal
+
+    request_policy = RequestPolicy(max_connections=max_connections, max_cost_usd=max_cost_usd)
+    asked = open_model(model, base_url=base_url, request_policy=request_policy, args=model_args)
+    require_price(asked)
+    path = out.with_name(f"{out.name}.journal")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    earlier = list(read_journal(path, JournalEntry, notice=notice))
+    with (
+        _jail(max_connections, allow_unsafe) as sandbox,
+        _jail(max_connections, allow_unsafe, _WITNESS_SEED) as witness,
+        Asker(asked, Sampling(temperature=temperature, max_tokens=max_tokens)) as asker,
+        Journal[JournalEntry](path, notice=notice, fsync_every=1) as journal,
+    ):
+        rows = rows_of(
+            LlmListOptions(size=size, inputs=inputs),
+            asker.ask,
+            sandbox,
+            witness,
+            journal=journal,
+            earlier=earlier,
+            model=asked.name,
+            connections=max_connections,
+        )
+        _write(out, rows, size, as_json, verbose)
+
+
+@click.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+@workers_option
+@unsafe_option
+@json_option
+@click.pass_context
+def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool) -> None:
+    """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
+    from truegrade.builders.recheck import check_rows
+    from truegrade.datasets.executions import read_rows
+
+    rows = read_rows(file)
+    watch = progress_for(as_json)
+    differences: list[OutputDifference] = []
+    outputs = 0
+    with _jail(workers, allow_unsafe) as sandbox:
+        watch.start("check", total=len(rows), done=0)
+        for checked in check_rows(file, rows, sandbox, workers=sandbox.workers):
+            outputs += checked.outputs
+            differences += checked.differences
+            watch.advance(failed=bool(checked.differences))
+        watch.finish()
+    if as_json:
+        print_json({"rows": len(rows), "outputs": outputs, "differences": differences})
+    else:
+        for one in differences:
+            echo(f"{one.id}, {one.program}, case {one.case}: recorded {one.recorded}, found {one.found}")
+        echo(f"{file}: {outputs} outputs of {len(rows)} rows re-executed, {len(differences)} differ")
+    if differences:
+        ctx.exit(EXIT_DIFFERS)
+
+
+@contextmanager
+def _jail(workers: int | None, allow_unsafe: bool | None, hash_seed: int = 0) -> Iterator[Sandbox]:
+    from truegrade.builders.leetcode import OF_LEETCODE
+    from truegrade.sandbox import Limits, Sandbox
+
+    limits = Limits(cpu_s=_CPU_S, memory_bytes=1 << 30, packages=OF_LEETCODE)
+    with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe), hash_seed=hash_seed) as sandbox:
+        yield sandbox
+
+
+def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
+    """The weights asked for, or None for the default ones."""
+    from truegrade.builders.list_language import GRAMMARS, fit, read_weights
+    from truegrade.datasets.executions import read_rows
+    from truegrade.errors import UnknownName, UserError
+
+    if grammar not in GRAMMARS:
+        raise UnknownName("grammar", grammar, GRAMMARS)
+    if weights is not None and examples is not None:
+        raise UserError("--weights and --fit both set the weights: give one of them")
+    if weights is not None:
+        return read_weights(weights, GRAMMARS[grammar])
+    if examples is None:
+        return None
+    fitted = fit((row.code for row in read_rows(examples)), GRAMMARS[grammar])
+    if not fitted.read:
+        raise UserError(f"{examples}: the {grammar} grammar has none of its {fitted.unread} programs")
+    notice(f"weights fitted to {fitted.read} programs; {fitted.unread} are not in the grammar and are ignored")
+    return fitted.weights
+
+
+def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None, as_json: bool,
+           verbose: bool = False) -> None:  # fmt: skip
+    """Write the rows that a builder makes and say what it refused.
+
+    Raises:
+        UserError: it made none.
+    """
+    from truegrade.datasets.executions import Refused, prepare, write_rows
+    from truegrade.errors import UserError
+
+    prepare(out)
+    watch = progress_for(as_json or total is None)
+    rows: list[ExecutionRow] = []
+    refused: list[Refused] = []
+    watch.start("build", total=total or 0, done=0)
+    try:
+        for one in built:
+            if isinstance(one, Refused):
+                refused.append(one)
+            else:
+                rows.append(one)
+                watch.advance()
+    finally:
+        watch.finish()
+    digest = write_rows(out, rows) if rows else None
+    if as_json:
+        print_json({"file": str(out), "rows": len(rows), "sha256": digest, "refused": refused})
+    else:
+        if rows:
+            echo(f"{out}: {len(rows)} rows, sha256 {digest}")
+        _tell(refused, verbose)
+    if not rows:
+        hint = "" if verbose or as_json or not refused else "; --verbose prints the reason for each program"
+        raise UserError(f"{out}: not written, since no row could be made{hint}")
+
+
+def _tell(refused: list[Refused], verbose: bool) -> None:
+    """How many programs were left out for which reason, with one of each, or each."""
+    if refused:
+        echo(f"{len(refused)} left out:")
+    if verbose:
+        for one in refused:
+            echo(f"  {one.name}: {one.why}")
+        return
+    reasons = Counter(one.why.partition(": ")[0] for one in refused)
+    for reason, count in reasons.most_common():
+        example = next(one for one in refused if one.why.partition(": ")[0] == reason)
+        echo(f"  {count} x {reason}, e.g. {example.name}{example.why.removeprefix(reason)[:_SHOWN_CHARS]}")
 
 
 class DataGroup(AppGroup):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from truegrade.app import App, BrokenApp, app_commands, installed_apps, resolve
-from truegrade.cli.completing import NAMES, Named, benchmarks_and_suites
-from truegrade.cli.options import SettingsCommand
+from truegrade.cli.options import NAMES, Named, SettingsCommand, benchmarks_and_suites
 from truegrade.errors import UserError
 
 

@@ -10,8 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from truegrade.app import usable_apps
-from truegrade.cli.completing import NAMES, complete_name
-from truegrade.cli.options import TellingCommand, echo, json_option, print_json, with_flags
+from truegrade.cli.options import NAMES, TellingCommand, complete_name, echo, json_option, print_json, with_flags
 
 if TYPE_CHECKING:
     from truegrade.models import ModelInfo
@@ -272,7 +271,7 @@ def list_(kind: str | None, name: str | None, everything: bool, diff: str | None
 
 def _show_difference(first: str, second: str, *, as_json: bool) -> None:
     from truegrade.profiles import find_profile
-    from truegrade.profiles.difference import difference
+    from truegrade.profiles.base import difference
 
     found = difference(find_profile(first), find_profile(second))
     if as_json:

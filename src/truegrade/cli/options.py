@@ -1,27 +1,92 @@
-"""The options of the command line, each once: how they become arguments of `truegrade.api`, and ``--json``."""
+"""The options of the command line, each once: how they become arguments of `truegrade.api`, and ``--json``.
+
+Shell completion: names of benchmarks, profiles and models behind the options and arguments that take them.
+
+``--log-level``: what of the log a person sees on standard error, and the file that every run keeps of it.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
+from click.shell_completion import CompletionItem
 
-from truegrade.cli.completing import NAMES, Named
+from truegrade import __version__
+from truegrade.files.run_log import CONSOLE, ROOT, LogLine, RunLog
 from truegrade.report.terminal import visible
 
 if TYPE_CHECKING:
     from truegrade.analysis.gate import GateResult
     from truegrade.pipeline.loading import Limit
-    from truegrade.pipeline.progress import Progress
+    from truegrade.pipeline.verdicts import Progress
     from truegrade.settings import Setting
+
+
+def _names_in(registry: str) -> Iterable[str]:
+    names: Iterable[str] = resolve_name(registry).names()
+    return names
+
+
+_benchmarks = partial(_names_in, "truegrade.benchmarks:REGISTRY")
+_profiles = partial(_names_in, "truegrade.profiles:REGISTRY")
+
+
+def _models() -> Iterator[str]:
+    from truegrade.models import BASELINES, LOCAL
+    from truegrade.models.providers import PRESETS
+
+    yield from (f"baseline/{name}" for name in BASELINES)
+    yield from (name for name in LOCAL if name == name.lower())  # the others are patterns: hf/NAME
+    yield from PRESETS
+
+
+def benchmarks_and_suites() -> Iterator[str]:
+    """What `truegrade run` takes."""
+    yield from _benchmarks()
+    yield from _names_in("truegrade.pipeline.suites:REGISTRY")
+
+
+NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "benchmark": _benchmarks,
+    "benchmarks": _benchmarks,
+    "profile": _profiles,
+    "profiles": _profiles,
+    "model": _models,
+    "models": _models,
+}
+"""Parameter of a command -> what it can be called with."""
+
+
+def complete_name(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    """The names that begin so; files where none does, as a file can stand for each."""
+    found = [CompletionItem(name) for name in names if name.startswith(begun)]
+    return found or [CompletionItem(begun, type="file")]
+
+
+class Named(click.types.StringParamType):
+    """A text that may be one of these names, or a file.
+
+    Args:
+        names: looked up when a shell asks.
+    """
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """See `complete_name`."""
+        return complete_name(self._names(), incomplete)
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -92,7 +157,7 @@ def read_limit(context: click.Context, parameter: click.Parameter, text: str | N
 
 
 LEVELS = ("debug", "info", "warning", "error")
-"""Of the log; see `truegrade.cli.logs`."""
+"""Of the log; see `truegrade.cli.options`."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -450,3 +515,40 @@ def print_json(value: Any) -> None:
     from truegrade.files.json_text import encode
 
     echo(encode(value, enc_hook=str, indent=2).decode())
+
+
+class _OnStandardError(logging.Handler):
+    """Shows records, but for those that the console shows anyway."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name != CONSOLE.name:
+            echo(self.format(record), err=True)
+
+
+def start_log(context: click.Context, level: str) -> None:
+    """Send the log to standard error and to the run's ``log.txt`` until the command ends.
+
+    The file has what a person would ask for afterwards, whatever is shown: everything from ``info`` up, at
+    ``debug`` each request too.
+
+    Args:
+        context: of the command line.
+        level: the lowest that standard error shows.
+    """
+    command = f"truegrade {__version__}, {context.invoked_subcommand}"
+    shown, kept = _OnStandardError(level.upper()), RunLog(command)
+    shown.setFormatter(LogLine())
+    before, propagated = ROOT.level, ROOT.propagate
+    ROOT.setLevel(min(logging.INFO, shown.level))
+    ROOT.propagate = False  # a library that sets up logging of its own would show every line twice
+    for handler in (shown, kept):
+        ROOT.addHandler(handler)
+
+    def stop() -> None:
+        ROOT.setLevel(before)
+        ROOT.propagate = propagated
+        for handler in (shown, kept):
+            ROOT.removeHandler(handler)
+            handler.close()
+
+    context.call_on_close(stop)

@@ -33,7 +33,7 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
     from truegrade.models import TRUEGRADE_MICRO, open_model
     from truegrade.models.local import LocalModel
     from truegrade.settings import with_adapter
-    from truegrade.web.model_server import ModelServer
+    from truegrade.web.port import ModelServer
 
     model = open_model(name or TRUEGRADE_MICRO, args=with_adapter({}, adapter))
     if not isinstance(model, LocalModel):

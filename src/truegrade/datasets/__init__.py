@@ -1,8 +1,16 @@
 """Data files: pinned, found or downloaded, verified, read into typed rows."""
 
-from truegrade.datasets.download import ListedDataset, LocatedFile, list_sources, locate, pull
+from truegrade.datasets.download import (
+    SOURCES,
+    ListedDataset,
+    LocatedFile,
+    PinnedFile,
+    list_sources,
+    locate,
+    pull,
+    source,
+)
 from truegrade.datasets.rows import Rows, check_rows, parse_rows, read_source
-from truegrade.datasets.sources import SOURCES, PinnedFile, source
 
 __all__ = [
     "SOURCES",

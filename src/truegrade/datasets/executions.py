@@ -15,12 +15,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.datasets.download import cache_folder
+from truegrade.datasets.download import cache_folder, read_content, sha256
 from truegrade.datasets.literal_text import MAX_OUTPUT_CHARS, call_text, literal_text
 from truegrade.datasets.rows import Rows, parse_rows
-from truegrade.datasets.sources import read_content, sha256
 from truegrade.errors import UserError
-from truegrade.extraction import literals
+from truegrade.extraction import parsing
 from truegrade.grading.executor import Executor
 from truegrade.sandbox.outcome import CallResult
 from truegrade.store.manifest import write_atomically
@@ -149,8 +148,8 @@ def _call(function: str, arguments: Any, rendering: Rendering) -> str:
 def _written(text: str, rendering: Rendering) -> str:
     if rendering == "stored":
         return text
-    literal = literals.parse_literal(text)
-    return repr(literal.value) if isinstance(literal, literals.Literal) else text.strip()
+    literal = parsing.parse_literal(text)
+    return repr(literal.value) if isinstance(literal, parsing.Literal) else text.strip()
 
 
 def _listed(value: Any) -> list[Any]:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from truegrade.datasets.download import cache_folder
+from truegrade.datasets.download import cache_folder, read_content, sha256
 from truegrade.datasets.executions import ExecutionRow, encode_rows, write_content
 from truegrade.datasets.rows import parse_rows
-from truegrade.datasets.sources import read_content, sha256
 from truegrade.errors import UserError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import cmath
 from collections.abc import Callable
 from typing import Any
 
-from truegrade.extraction.literals import Literal, parse_literal
+from truegrade.extraction.parsing import Literal, parse_literal
 
 MAX_OUTPUT_CHARS = 1000
 """Longer values are no answer that a model could be asked for."""

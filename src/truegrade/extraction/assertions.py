@@ -1,4 +1,4 @@
-"""What a reply predicts: the output of a call, or arguments that lead to an output.
+r"""What a reply predicts: the output of a call, or arguments that lead to an output.
 
 The rule for outputs: keep the final channel; then the last ``[ANSWER]`` block about *the asked call* decides,
 one that names the call or holds a value alone. If it cannot be read (``[2, 2 + 3]``, an open bracket, ``??``,
@@ -6,13 +6,20 @@ one that names the call or holds a value alone. If it cannot be read (``[2, 2 + 
 are those of a sentence about the tags. Without such a block the last on the asked function counts, then the
 first on another function (base models invent new examples after answering), then what the text as a whole says
 in the same way. Only literals count. What cannot be read as it stands is read once more in Python's own spelling
-(see `truegrade.extraction.spellings`). What the text around the blocks says is not looked at: words that take a
+(see `respelled`). What the text around the blocks says is not looked at: words that take a
 block back ("no, it is 6") change nothing.
 
 ``Answer.found`` says which it was: ``block``, ``bare``, ``open_block``, ``body``, or ``other_call`` and
 ``other_fn`` for a value that is stated of another call; the same with ``:respelled`` where that took Python's
 own spelling; without an answer, ``not_literal``, ``unparsable_block``, ``no_answer``, ``thinking`` (cut off
 before the final channel), or the limit that was exceeded (`truegrade.extraction.parsing`).
+
+Other spellings of a value that Python does not read and nobody means otherwise, put into Python's own.
+
+Only text in which no answer is found as it stands is read again so, and what stands in straight quotes is never
+touched: no answer changes its value. Put right are typographic quotes around a text, the minus sign U+2212, blanks
+that are no space, ``math.inf`` and ``math.nan`` (also of ``np`` and ``numpy``), LaTeX's ``\boxed{...}`` and the
+signs of mathematics around it, and ``=``, ``->``, ``=>``, ``→`` and ``⇒`` between the asked call and its value.
 """
 
 from __future__ import annotations
@@ -39,10 +46,73 @@ from truegrade.extraction.equalities import (
     same_arguments,
     source_of,
 )
-from truegrade.extraction.literals import Literal, parse_literal, strip_decoration
-from truegrade.extraction.parsing import Fault, Parser, unix_newlines
-from truegrade.extraction.spellings import respelled
+from truegrade.extraction.parsing import (
+    MAX_SOURCE_CHARS,
+    Fault,
+    Literal,
+    Parser,
+    parse_literal,
+    strip_decoration,
+    unix_newlines,
+)
 from truegrade.records import Answer, Reason
+
+_BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_NOTHING = "\u200b\u200c\u200d\u2060\ufeff"
+_OTHER = re.compile(
+    # Straight quotes first, closed or not, so that what they hold is passed over.
+    r"""(?P<text>"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'?)"""
+    r"""|[“”](?P<double>[^“”"\\\n]*+)[“”](?!\w)|[‘’](?P<single>[^‘’'\\\n]*+)[‘’](?!\w)"""
+    r"|(?<![\w.])(?:math|np|numpy)\.(?P<named>inf|nan)\b|\u2212(?=[\d.in])"
+    rf"|\\boxed\{{(?P<boxed>[^{{}}\n]*+)\}}|[{_BLANKS}]|[{_NOTHING}]"
+)
+_BOXED = re.compile(r"\\boxed\{(.*)\}", re.DOTALL)
+_MATHEMATICS = re.compile(r"\A(?:\$\$?|\\[(\[])\s*|\s*(?:\$\$?|\\[)\]])\Z")
+_HINT = re.compile(rf"[“”‘’\u2212\\→⇒$>{_BLANKS}{_NOTHING}]|(?<![=!<>])=(?!=)|\b(?:math|np|numpy)\.")
+_SIGN = re.compile(r"[ \t]*+(?:=>?|->|→|⇒)(?![=>])[ \t]*+")
+
+
+def respelled(text: str, asked: ast.Call | None = None, function: str = "") -> str:
+    """The text in Python's spelling, or as it is; also where it is longer than `MAX_SOURCE_CHARS`.
+
+    Args:
+        text: an answer, without decoration.
+        asked: the call whose value is asked for; only behind it a sign of mathematics counts as ``==``.
+        function: its name.
+    """
+    if len(text) > MAX_SOURCE_CHARS or _HINT.search(text) is None or '"""' in text or "'''" in text:
+        return text
+    plain = _MATHEMATICS.sub("", text)
+    boxed = _BOXED.fullmatch(plain)
+    plain = _OTHER.sub(_plain_text, boxed[1] if boxed else plain)
+    return plain if asked is None else _stated(plain, asked, function)
+
+
+def _plain_text(match: re.Match[str]) -> str:
+    if match["text"] is not None:
+        return match["text"]
+    if match["double"] is not None:
+        return f'"{match["double"]}"'
+    if match["single"] is not None:
+        return f"'{match['single']}'"
+    if match["named"] is not None:
+        return match["named"]
+    if match["boxed"] is not None:
+        return match["boxed"]
+    return {"\u2212": "-"}.get(match[0], "" if match[0] in _NOTHING else " ")
+
+
+def _stated(text: str, asked: ast.Call, function: str) -> str:
+    """The text with ``==`` behind the asked call where another sign says that it has a value."""
+    parts, done = [], 0
+    for call in reversed(find_calls(Parser(), text, function)):
+        sign = _SIGN.match(text, call.end)
+        written = parse_call(function, call.source[call.source.index("(") + 1 : -1]) if sign else None
+        if sign is not None and written is not None and same_arguments(asked, written):
+            parts += [text[done : call.end], " == "]
+            done = sign.end()
+    return "".join([*parts, text[done:]])
+
 
 # ------- Arguments that are no literals and still plain: ``'ab'.upper()``, ``dict(a=1)``, ``lambda x: x < 2``.
 # Twelve of CRUXEval's 800 own inputs are written so. Only syntax decides, and nothing is evaluated here: the

@@ -1,20 +1,32 @@
 """What stands between two marks of a reply: ``[ANSWER]``, MBPP's, those of one-line patterns, quoted ones.
 
 ``[ANSWER] ... [/ANSWER]`` blocks of a reply.
+
+Fenced code blocks as models write them, and completions that go on where a prompt's code ends.
+
+The rules are those of CommonMark 0.31 section 4.5 (three or more back-ticks or tildes, closed by at least as many)
+loosened where a stricter reading loses code: any indentation, an opening fence behind prose, a closing fence
+behind the last line of code, a block on one line, and no closing fence at all.
 """
 
 from __future__ import annotations
 
+import ast
+import html
 import re
+import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import msgspec
+
+from truegrade.extraction.definitions import implements, returns, without_prose
 from truegrade.extraction.equalities import expression_ends
-from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser
 from truegrade.extraction.thinking import (
+    BARRED,
     FinalChannel,
     Quoted,
     Weigh,
@@ -25,6 +37,282 @@ from truegrade.extraction.thinking import (
     without_special_tokens,
 )
 from truegrade.records import Answer, Reason
+
+# --------------------------------- Completions of base models: text that goes on where the prompt's code ends.
+# Whatever human-eval's plain concatenation accepts is kept whole (openai/human-eval ``human_eval/execution.py``
+# @6d43fb9: ``prompt + completion + "\n" + test``). Only where that does not compile is the text re-indented, or
+# cut at the first line that cannot be kept.
+
+_MAX_CUTS = 40
+_CODE_LINE = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+_STOP_TOKEN = re.compile(rf"{BARRED}|</s>|<file_sep>|<eos>")
+
+
+def continues(
+    parser: Parser, text: str, entry_point: str, prefix: str, *, may_be_prose: bool = False
+) -> str | None:
+    """The text, re-indented if need be, with which ``prefix`` compiles and gives the entry point a body.
+
+    Args:
+        parser: pays for the reading.
+        text: what follows the prefix.
+        entry_point: function that the prefix begins.
+        prefix: trusted code.
+        may_be_prose: ask for a ``return`` or ``yield``, since one word of prose also is a body.
+    """
+    for candidate in _indentations(text, prefix):
+        tree = parser.module(prefix + candidate)
+        if isinstance(tree, ast.Module) and implements(tree, entry_point):
+            if may_be_prose and not returns(tree, entry_point):
+                continue
+            return _clean(prefix, candidate, tree)
+    return None
+
+
+def continues_up_to_garbage(parser: Parser, text: str, entry_point: str, prefix: str) -> str | None:
+    """Like `continues`, but of the text only the first lines, as many as compile."""
+    for candidate in _indentations(text, prefix):
+        start = longest_start(parser, candidate[: MAX_SOURCE_CHARS - len(prefix)], after=prefix)
+        if start is not None and implements(start.tree, entry_point):
+            return _clean(prefix, start.source, start.tree)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first lines of a text that compile, and the tree of them (with what they stand behind)."""
+
+    source: str
+    tree: ast.Module
+
+    @property
+    def lines(self) -> int:
+        """Number of lines kept."""
+        return self.source.count("\n") + 1
+
+
+def longest_start(parser: Parser, text: str, *, after: str = "") -> Start | None:
+    """The longest run of first lines of the text that compiles behind ``after``; None if not one line does.
+
+    Python reports the first token with which no program can go on, so cutting before its line mostly succeeds at
+    once; a statement left incomplete by the cut is dropped line by line.
+    """
+    lines, line_before = text.split("\n"), after.count("\n")
+    for _ in range(_MAX_CUTS):
+        source = "\n".join(lines)
+        result = parser.module(after + source)
+        if not isinstance(result, Fault):
+            return Start(source, result)
+        keep = min(len(lines) - 1, max(0, result.line - line_before - 1))
+        while keep > 0 and not lines[keep - 1].strip():
+            keep -= 1
+        if keep <= 0:
+            return None
+        del lines[keep:]
+    return None
+
+
+def without_stop_token(text: str) -> str:
+    """The text before the first stop token that a tokenizer wrote out."""
+    return _STOP_TOKEN.split(text, maxsplit=1)[0]
+
+
+def _indentations(text: str, prefix: str) -> Iterator[str]:
+    """The text as it is; then with only its first line moved; then all of it moved to the prefix's indentation.
+
+    Chat services strip replies, which takes the first line's indentation away.
+    """
+    yield text
+    inner = _CODE_LINE.findall(prefix)
+    indent = inner[-1] if inner else "    "
+    start = "" if not prefix or prefix.endswith("\n") else "\n"
+    body = text.lstrip("\n")
+    if body[:1] not in {" ", "\t"}:
+        yield start + indent + body
+    first, newline, rest = body.partition("\n")
+    level = textwrap.dedent(body) if first[:1] in {" ", "\t"} else first + newline + textwrap.dedent(rest)
+    for flat in dict.fromkeys((textwrap.dedent(body), level)):
+        yield start + textwrap.indent(flat, indent)
+
+
+def _clean(prefix: str, text: str, tree: ast.Module) -> str:
+    """The text without words at module level behind the prefix."""
+    return without_prose(prefix + text, tree, prefix.count("\n") + 1)[len(prefix) :]
+
+
+_OPENING = re.compile(r"([ \t>]*)(.*?)(`{3,}|~{3,})[ \t]*(\{?\.?[\w+#.-]*\}?)([^`\n]*)\Z", re.DOTALL)
+_ONE_LINE = re.compile(r"[ \t]*(`{3,})([^`]+)\1[ \t\r]*\Z")
+_LANGUAGES = frozenset({"python", "py", "python3", "python2", "py3"})
+_HTML = re.compile(r"<pre\b[^<>]{0,200}>[ \t]*<code\b[^<>]{0,200}>(?:[ \t]*\n)?", re.IGNORECASE)
+_HTML_END = re.compile(r"</code>", re.IGNORECASE)
+_MAX_MARK_LINE = 300
+"""A longer line is not taken for a fence; keeps hostile lines cheap."""
+
+
+class Fence(msgspec.Struct, frozen=True):
+    """One fenced block. ``text[start:end]`` is its content as it stands, indentation included."""
+
+    language: str
+    """First word of the info string, in lower case; often empty."""
+    code: str
+    """The content, less the indentation of the opening fence, with its last newline."""
+    start: int
+    end: int
+    closed: bool
+
+
+def fenced_blocks(text: str) -> list[Fence]:
+    """All fenced blocks in order. Offsets are into ``text``; nothing raises; the time is linear."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    return list(_blocks(text))
+
+
+def code_blocks(parser: Parser, text: str) -> list[Fence]:
+    """The fenced blocks; without any, those in HTML's ``<pre><code>``, unless the text itself is Python."""
+    fenced = fenced_blocks(text)
+    if fenced or _HTML.search(text) is None or isinstance(parser.module(text), ast.Module):
+        return fenced
+    return list(_html_blocks(text))
+
+
+def without_fence_lines(text: str) -> str:
+    """The text with every line that only opens or closes a fence made empty."""
+    return re.sub(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$", "", text, flags=re.MULTILINE)
+
+
+def _html_blocks(text: str) -> Iterator[Fence]:
+    opened = _HTML.search(text)
+    while opened is not None:
+        closing = _HTML_END.search(text, opened.end())
+        end = closing.start() if closing else len(text)
+        code = text[opened.end() : end]
+        # Models also write code there as it is; what holds a `<` was not escaped.
+        plain = code if "<" in code else html.unescape(code)
+        yield Fence("", f"{plain}\n", opened.end(), end, closed=closing is not None)
+        opened = _HTML.search(text, end)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield start, text[start:end]
+        start = end
+
+
+def _blocks(text: str) -> Iterator[Fence]:
+    mark, indent, language, content = "", "", "", 0
+    for start, line in _lines(text):
+        if not mark:
+            if (single := _on_one_line(line, start)) is not None:
+                yield single
+            elif (opening := _opening(line)) is not None:
+                indent, mark, language = opening
+                content = start + len(line)
+        elif (kept := _closing(line, mark)) is not None:
+            end = start + kept
+            yield Fence(language, _outdent(text[content:end], indent), content, end, closed=True)
+            mark = ""
+    if mark:
+        yield Fence(language, _outdent(text[content:], indent), content, len(text), closed=False)
+
+
+def _opening(line: str) -> tuple[str, str, str] | None:
+    """Indentation, fence and language of a line that opens a block."""
+    if len(line) > _MAX_MARK_LINE or ("```" not in line and "~~~" not in line):
+        return None
+    match = _OPENING.match(line.rstrip())
+    if match is None:
+        return None
+    indent, before, mark, language, info = match.groups()
+    if before and (mark[0] == "~" or info.strip() or before.endswith("`")):
+        return None
+    return indent, mark, language.strip("{}.").lower()
+
+
+def _closing(line: str, mark: str) -> int | None:
+    """How many characters of the line belong to the block that this line closes; None if it closes nothing."""
+    bare = line.rstrip()
+    if not bare.endswith(mark):
+        return None
+    before = bare.rstrip(mark[0])
+    if not before.strip(" \t>"):
+        return 0
+    return len(before) if mark[0] not in before else None  # `return x` with the fence behind it
+
+
+def _on_one_line(line: str, start: int) -> Fence | None:
+    if len(line) > _MAX_MARK_LINE or "```" not in line:
+        return None
+    match = _ONE_LINE.match(line.rstrip("\n"))
+    if match is None:
+        return None
+    first, _, rest = match.group(2).strip().partition(" ")
+    language, code = (first.lower(), rest) if first.lower() in _LANGUAGES else ("", match.group(2).strip())
+    return Fence(language, code + "\n", start + match.start(2), start + match.end(2), closed=True)
+
+
+def _outdent(code: str, indent: str) -> str:
+    """The code less up to ``len(indent)`` leading blanks (or quote marks) of each line."""
+    if not indent:
+        return code
+    blank = r"[ \t>]" if ">" in indent else r"[ \t]"
+    return re.sub(rf"^{blank}{{1,{len(indent)}}}", "", code, flags=re.MULTILINE)
+
+
+# -------------------------------------- Code that stands in a reply without any fence, between lines of prose.
+
+
+_MAX_LINES = 2_000
+"""Lines of one run of code; a longer one is read in pieces."""
+
+_STARTS_CODE = re.compile(
+    r"([ \t]*)(?:import\s+\w|from\s+[\w.]+\s+import\b|def\s+\w|async\s+def\s|class\s+\w|@\w"
+    r"|[A-Za-z_]\w*+(?:[ \t]*+:[^=\n]++)?[ \t]*+=[^=])"
+)
+
+
+def unfenced_program(parser: Parser, text: str, entry_point: str) -> str | None:
+    """All runs of lines that are code, joined, if they define the entry point.
+
+    A run begins with an import, a definition, a decorator or an assignment and goes on as long as it compiles;
+    prose does not, and lines of a doctest (``>>>``) begin none.
+    """
+    if entry_point not in text:
+        return None
+    program = "\n".join(_runs(parser, text))
+    tree = parser.module(program)
+    if not isinstance(tree, ast.Module) or not implements(tree, entry_point):
+        return None
+    return without_prose(program, tree)
+
+
+def _runs(parser: Parser, text: str) -> Iterator[str]:
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines) and parser.chars_left > 0:
+        start = _STARTS_CODE.match(lines[at])
+        if start is None:
+            at += 1
+            continue
+        window = _window(lines, at, start.group(1))
+        run = longest_start(parser, window)
+        if run is None:
+            at += 1
+            continue
+        yield run.source.rstrip() + "\n"
+        at += run.lines
+
+
+def _window(lines: list[str], at: int, indent: str) -> str:
+    """The lines from ``at`` on, as far as they are indented like it, less that indentation."""
+    end = min(len(lines), at + _MAX_LINES)
+    if indent:
+        end = next((i for i in range(at, end) if lines[i].strip() and not lines[i].startswith(indent)), end)
+    window = "\n".join(lines[at:end])[:MAX_SOURCE_CHARS]
+    return textwrap.dedent(window) if indent else window
+
 
 _TAG = re.compile(r"\[(/?)ANSWER\]|\[PYTHON\]", re.IGNORECASE)
 _CUT_TAG = re.compile(r"\[(?:/(?:A(?:N(?:S(?:W(?:ER?)?)?)?)?)?)?\Z", re.IGNORECASE)

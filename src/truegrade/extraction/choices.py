@@ -28,8 +28,14 @@ import msgspec
 from truegrade.extraction.assertions import extract_output, extract_output_answer, of_another_call
 from truegrade.extraction.blocks import final_channel_of_choice
 from truegrade.extraction.equalities import expression_ends
-from truegrade.extraction.literals import NotLiteral, parse_literal
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser, any_digits, unix_newlines
+from truegrade.extraction.parsing import (
+    MAX_SOURCE_CHARS,
+    NotLiteral,
+    Parser,
+    any_digits,
+    parse_literal,
+    unix_newlines,
+)
 from truegrade.records import Answer, Reason
 
 MAX_OBJECTS = 100

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from truegrade.extraction.blocks import final_channel_of_program
-from truegrade.extraction.fences import code_blocks, longest_start, without_stop_token
+from truegrade.extraction.blocks import code_blocks, final_channel_of_program, longest_start, without_stop_token
 from truegrade.extraction.parsing import USED_UP, Parser, as_source
 from truegrade.extraction.thinking import Weight
 from truegrade.records import Answer, Reason

@@ -16,14 +16,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from truegrade.extraction.literals import NotALiteralError, evaluate, is_literal
 from truegrade.extraction.parsing import (
     MAX_NESTING,
     MAX_SOURCE_CHARS,
     TOO_DEEP,
     TOO_LONG,
     Fault,
+    NotALiteralError,
     Parser,
+    evaluate,
+    is_literal,
     parse_expression,
 )
 

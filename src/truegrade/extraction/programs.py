@@ -22,7 +22,19 @@ from functools import cache
 import msgspec
 from msgspec.structs import replace
 
-from truegrade.extraction.blocks import between_markers, final_channel_of_program
+from truegrade.extraction.blocks import (
+    Fence,
+    between_markers,
+    code_blocks,
+    continues,
+    continues_up_to_garbage,
+    fenced_blocks,
+    final_channel_of_program,
+    longest_start,
+    unfenced_program,
+    without_fence_lines,
+    without_stop_token,
+)
 from truegrade.extraction.definitions import (
     SourceModule,
     alias_for_method,
@@ -33,17 +45,6 @@ from truegrade.extraction.definitions import (
     method_owner,
     only_names,
     without_prose,
-)
-from truegrade.extraction.fences import (
-    Fence,
-    code_blocks,
-    continues,
-    continues_up_to_garbage,
-    fenced_blocks,
-    longest_start,
-    unfenced_program,
-    without_fence_lines,
-    without_stop_token,
 )
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
 from truegrade.extraction.thinking import Weight

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.extraction.literals import Literal, NotLiteral, parse_literal
+from truegrade.extraction.parsing import Literal, NotLiteral, parse_literal
 
 SHOWN_CHARS = 80
 """Longer values are shown cut in ``why``; they are compared whole."""

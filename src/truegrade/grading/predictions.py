@@ -6,7 +6,7 @@ import msgspec
 
 from truegrade.extraction.assertions import computed_arguments, of_another_call, parse_arguments
 from truegrade.extraction.choices import Choice
-from truegrade.extraction.literals import NotLiteral, parse_literal
+from truegrade.extraction.parsing import NotLiteral, parse_literal
 from truegrade.grading import marks
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
-from truegrade.models.presets import PRESETS, Preset, Price, full_name, list_price
-from truegrade.models.providers import PROVIDERS, REGISTRY, ModelEndpoint, Protocol, Provider, find_endpoint
+from truegrade.models.local import ARGUMENT
+from truegrade.models.providers import (
+    PRESETS,
+    PROVIDERS,
+    REGISTRY,
+    ModelEndpoint,
+    Preset,
+    Price,
+    Protocol,
+    Provider,
+    find_endpoint,
+    full_name,
+    list_price,
+)
 from truegrade.records import Problem
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Origin, lacking

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.presets import Price
-from truegrade.models.providers import ModelEndpoint, Provider, is_local, require_client
+from truegrade.models.providers import ModelEndpoint, Price, Provider, is_local, require_client
 from truegrade.models.service_errors import (
     CONNECT_TIMEOUT_S,
     Body,

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.models.adapters import ARGUMENT, adapted_name
-from truegrade.models.local import Generated, LocalModel
+from truegrade.models.local import ARGUMENT, Generated, LocalModel, adapted_name
 from truegrade.models.micro import EARLY_WEIGHTS, WEIGHTS
 from truegrade.models.micro.decoding import Decoder, DecodingJob, TokenSampler, sampler_for
 from truegrade.models.micro.llama import ROWS, Llama, read_defaults

@@ -23,8 +23,7 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.adapters import adapted_name
-from truegrade.models.local import Generated, LocalModel, read_arguments
+from truegrade.models.local import Generated, LocalModel, adapted_name, read_arguments
 from truegrade.models.providers import require_client
 from truegrade.records import Prompt, Usage, sha256_json
 from truegrade.records.config import RequestPolicy, Sampling

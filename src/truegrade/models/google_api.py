@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.presets import Price
-from truegrade.models.providers import ModelEndpoint, Provider, find_endpoint, require_client
+from truegrade.models.providers import ModelEndpoint, Price, Provider, find_endpoint, require_client
 from truegrade.models.service_errors import (
     Body,
     ReplyChoice,

@@ -21,9 +21,7 @@ import msgspec
 from truegrade.errors import ModelError
 from truegrade.files.json_text import UNREADABLE
 from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
-from truegrade.models.presets import Price
-from truegrade.models.providers import ModelEndpoint
-from truegrade.models.service_batches import ServiceBatches, written
+from truegrade.models.providers import ModelEndpoint, Price
 from truegrade.models.service_errors import (
     Body,
     FailureKind,
@@ -37,7 +35,7 @@ from truegrade.models.service_errors import (
     response_failure,
     status_failure,
 )
-from truegrade.models.service_model import SdkClient, ServiceModel
+from truegrade.models.service_model import SdkClient, ServiceBatches, ServiceModel, written
 from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
 from truegrade.records import Message, Usage
 from truegrade.records.config import RequestPolicy, Sampling

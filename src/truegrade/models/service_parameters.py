@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.presets import Price
+from truegrade.models.providers import Price
 from truegrade.models.service_errors import RequestFailure
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling

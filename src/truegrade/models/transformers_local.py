@@ -23,9 +23,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.adapters import WEIGHTS, adapted_name, check_adapter
 from truegrade.models.gguf_local import SHIPPED, gguf_path
-from truegrade.models.local import Gatherer, Generated, LocalModel, read_arguments
+from truegrade.models.local import (
+    WEIGHTS,
+    Gatherer,
+    Generated,
+    LocalModel,
+    adapted_name,
+    check_adapter,
+    read_arguments,
+)
 from truegrade.models.micro.decoding import TokenSampler, sampler_for
 from truegrade.records import Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling

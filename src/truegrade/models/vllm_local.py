@@ -22,8 +22,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
-from truegrade.models.adapters import CONFIG, adapted_name, check_adapter
-from truegrade.models.local import Generated, LocalModel, read_arguments
+from truegrade.models.local import CONFIG, Generated, LocalModel, adapted_name, check_adapter, read_arguments
 from truegrade.models.transformers_local import prompt_tokens
 from truegrade.records import Prompt, Usage, sha256_json
 from truegrade.records.config import RequestPolicy, Sampling

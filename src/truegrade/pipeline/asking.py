@@ -20,15 +20,12 @@ from truegrade.agents.session import CPU_S, NO_MODELS, official_tests, packages,
 from truegrade.agents.steps import Role, StepLog, visible_problem
 from truegrade.errors import ModelError, UserError
 from truegrade.models import checked_model, find_preset, open_model, provider_origin
-from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model, refuse_in_process_only
-from truegrade.models.local import LocalModel
-from truegrade.models.probe import Style, probe_model, replies
-from truegrade.models.probe_ports import Seen
+from truegrade.models.local import ARGUMENT, LocalModel
+from truegrade.models.probe import Seen, Style, probe_model, replies
 from truegrade.models.replay import CachedModel, cacheable
 from truegrade.models.service_model import ServiceModel
-from truegrade.pipeline.generate import Budget, complete
-from truegrade.pipeline.prompts import PromptSet
+from truegrade.pipeline.generate import Budget, PromptSet, complete
 from truegrade.profiles import Profile
 from truegrade.records import Message, Problem, Prompt, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling

@@ -30,6 +30,7 @@ from truegrade.models.base import (
 )
 from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.generate import (
+    PromptSet,
     Sample,
     budget_of,
     complete,
@@ -39,8 +40,7 @@ from truegrade.pipeline.generate import (
     own_sampling,
     wanted_samples,
 )
-from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.prompts import PromptSet
+from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Attempt, Completion, Problem, Prompt, SampleKey
 from truegrade.records.config import Sampling
 from truegrade.store import Journal, Run

@@ -15,8 +15,7 @@ import msgspec
 from truegrade.errors import BadRecord, SandboxError, UserError
 from truegrade.grading.marks import MISSING_PACKAGE
 from truegrade.pipeline.loading import scored
-from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.verdicts import answer_of, limits_for, package_versions, verdict_on
+from truegrade.pipeline.verdicts import Progress, answer_of, limits_for, package_versions, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, SampleKey, Verdict
 from truegrade.registry import Registry

@@ -16,8 +16,8 @@ from truegrade.benchmarks import known_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.datasets.learned import AdapterPast
 from truegrade.errors import UserError
-from truegrade.models.adapters import ARGUMENT, recorded_arguments
-from truegrade.pipeline.progress import Progress
+from truegrade.models.local import ARGUMENT, recorded_arguments
+from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask, sha256_json
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from truegrade.extraction.literals import parse_literal
+from truegrade.extraction.parsing import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
 from truegrade.pipeline.totals import ReplyLength
-from truegrade.pipeline.verdict_table import VerdictTable, counted
+from truegrade.pipeline.verdicts import VerdictTable, counted
 from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason, SampleKey
 from truegrade.statistics.budgets import BudgetCurve, SizedReply, budget_curve
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning

@@ -16,8 +16,8 @@ from truegrade.datasets.learned import FILE, REASON
 from truegrade.errors import first_few
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.prompts import POPULATIONS
-from truegrade.pipeline.verdict_table import VerdictTable, counted, missing_packages
+from truegrade.pipeline.generate import POPULATIONS
+from truegrade.pipeline.verdicts import VerdictTable, counted, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,

@@ -18,9 +18,8 @@ from truegrade.datasets.learned import past_of
 from truegrade.errors import ModelError, UserError, first_few
 from truegrade.files import run_log
 from truegrade.files.writing import require_writable
-from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
-from truegrade.models.local import LocalModel
+from truegrade.models.local import ARGUMENT, LocalModel, recorded_arguments
 from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.asking import (
     asked_origins,
@@ -34,7 +33,7 @@ from truegrade.pipeline.asking import (
     sampling_of,
 )
 from truegrade.pipeline.finishing import graders_of, summarise, write_own_files
-from truegrade.pipeline.generate import generate, note_adaptations, wanted_samples
+from truegrade.pipeline.generate import PromptSet, generate, note_adaptations, render_prompts, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
     POLL_ARGUMENT,
     POLL_S,
@@ -45,10 +44,8 @@ from truegrade.pipeline.generate_in_batches import (
 from truegrade.pipeline.grade import Grader, LocalGrader, grade_run, grading_beside
 from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, told
-from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.prompts import PromptSet, render_prompts
 from truegrade.pipeline.summary import refuse_ks
-from truegrade.pipeline.verdicts import with_packages
+from truegrade.pipeline.verdicts import Progress, with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json

@@ -11,7 +11,7 @@ from truegrade.errors import first_few
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES, chance_of, methods_of
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.verdict_table import SHOWN_ERRORS, VerdictTable, counted, graded
+from truegrade.pipeline.verdicts import SHOWN_ERRORS, VerdictTable, counted, graded
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, SuiteTask
 from truegrade.statistics import TaskTally, estimate

@@ -13,8 +13,8 @@ from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
+from truegrade.pipeline.generate import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.loading import made_for, scored
-from truegrade.pipeline.prompts import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.reasoning_summary import Questions, pass_rate_by_budget, questions, reasoning
 from truegrade.pipeline.sample_cautions import (
     count_cautions,
@@ -30,7 +30,7 @@ from truegrade.pipeline.sample_cautions import (
 )
 from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
-from truegrade.pipeline.verdict_table import (
+from truegrade.pipeline.verdicts import (
     VerdictTable,
     counted,
     disputed,

@@ -23,7 +23,7 @@ from truegrade.extraction.assertions import (
 from truegrade.extraction.blocks import between_markers
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
-from truegrade.extraction.literals import NotLiteral, parse_literal
+from truegrade.extraction.parsing import NotLiteral, parse_literal
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode

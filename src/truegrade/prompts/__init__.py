@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.errors import TruegradeError, UnknownName, UserError
-from truegrade.files.toml_text import OWN, TomlTables
+from truegrade.files.json_text import OWN, TomlTables
 
 _FOLDER = Path(__file__).parent
 

@@ -14,7 +14,7 @@ class Covariates(msgspec.Struct, frozen=True, kw_only=True):
     """What else than a mutation may make a program hard to execute."""
 
     unfamiliar: tuple[str, ...]
-    """Kinds of syntax that are rare among the originals of the data set (`truegrade.datasets.syntax`)."""
+    """Kinds of syntax that are rare among the originals of the data set (`truegrade.datasets.identity`)."""
     length: int
     """Nodes of the syntax tree."""
     depth: int

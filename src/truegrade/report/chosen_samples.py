@@ -14,7 +14,7 @@ from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.replication import stored_audit
 from truegrade.analysis.standings import Matrix, rule_matrix
 from truegrade.pipeline.summary import Summary, read_summary
-from truegrade.pipeline.verdict_table import VerdictTable, disputed, graded, side_by_side, verdict_table
+from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side, verdict_table
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.figures import Distribution, read_distributions
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample

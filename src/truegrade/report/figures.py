@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.analysis.standings import Matrix
 from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine
-from truegrade.pipeline.verdict_table import VerdictTable
+from truegrade.pipeline.verdicts import VerdictTable
 from truegrade.records import Estimate, SampleKey
 from truegrade.report import format as fmt
 from truegrade.report import wording

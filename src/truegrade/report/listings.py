@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from truegrade.models import ModelInfo
     from truegrade.pipeline.suites import BenchmarkSuite
     from truegrade.profiles import Profile
-    from truegrade.profiles.base import Rule
-    from truegrade.profiles.difference import ProfileDifference
+    from truegrade.profiles.base import ProfileDifference, Rule
     from truegrade.store.manifest import ProbeReport
 
 

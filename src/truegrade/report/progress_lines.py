@@ -101,7 +101,7 @@ class ProgressMeter:
 
 
 class TerminalProgress:
-    """Implements `truegrade.pipeline.progress.Progress` for a person.
+    """Implements `truegrade.pipeline.verdicts.Progress` for a person.
 
     Args:
         console: where to show it; None for standard error.

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from truegrade.analysis.standings import Matrix, RunStanding
 from truegrade.errors import first_few
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.prompts import POPULATIONS
+from truegrade.pipeline.generate import POPULATIONS
 from truegrade.pipeline.suite_summary import MOST_CHANCE
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason

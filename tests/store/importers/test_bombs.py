@@ -56,7 +56,7 @@ def attempt(path):
 """
 DATA = """
 def attempt(path):
-    from truegrade.datasets.sources import read_content
+    from truegrade.datasets.download import read_content
     return len(read_content(path))
 """
 TESTS = """

@@ -9,8 +9,8 @@ import pytest
 from truegrade.errors import SandboxError, UserError
 from truegrade.sandbox import Limits
 from truegrade.web.messages import Refusal, is_loopback
-from truegrade.web.service.catalogue import Executors
 from truegrade.web.service.grading_service import ServiceSettings
+from truegrade.web.service.jobs import Executors
 from truegrade.web.service.workload import ATTEMPTS, Workload, doubtful, steadily
 
 

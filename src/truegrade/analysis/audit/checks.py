@@ -16,7 +16,7 @@ from truegrade.analysis.audit.findings import Finding, RegradedFile, Severity, f
 from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
-from truegrade.pipeline.verdict_table import counted
+from truegrade.pipeline.verdicts import counted
 from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
 from truegrade.statistics import exchangeability
 

@@ -11,8 +11,8 @@ from math import isclose
 
 import msgspec
 
-from truegrade.analysis.audit.audited_submissions import Submissions, Submitted, public_only, read_submissions
 from truegrade.analysis.audit.findings import Audit, Evidence, Finding, Severity, finding, most_severe_first
+from truegrade.analysis.audit.rows_beside_benchmark import Submissions, Submitted, public_only, read_submissions
 from truegrade.benchmarks.base import Benchmark
 from truegrade.extraction.contest_programs import first_pair, last_pair
 from truegrade.extraction.parsing import Fault, Parser
@@ -20,7 +20,7 @@ from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.executor import Executor
 from truegrade.pipeline.importing import questions_of
-from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import Progress
 from truegrade.profiles import open_profile
 from truegrade.profiles.contest_profile import CONTEST_LIMITS
 from truegrade.records import Answer, ContestTask, Problem, Reason

@@ -15,8 +15,7 @@ from truegrade.analysis.audit.survey import AuditSurvey, survey
 from truegrade.benchmarks.base import Benchmark
 from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.importing import identity_of
-from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.verdict_table import VerdictTable, counted, verdict_table
+from truegrade.pipeline.verdicts import Progress, VerdictTable, counted, verdict_table
 from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.records import UNANSWERED, Estimate, Problem
 from truegrade.statistics import TaskTally

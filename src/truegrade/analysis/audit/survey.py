@@ -26,7 +26,7 @@ from truegrade.analysis.audit.rows_beside_benchmark import (
 )
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
-from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import Fault, Parser, parse_module, unix_newlines
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.pipeline.importing import questions_of

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.analysis.comparability import graded
+from truegrade.analysis.comparison import graded
 from truegrade.analysis.standings import tallies_of
 from truegrade.api import unsafe_allowed
 from truegrade.apps.assay.building import reference_of
@@ -33,10 +33,8 @@ from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.loading import load_for
-from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.verdict_table import counted as of_answers
-from truegrade.pipeline.verdict_table import verdict_table
-from truegrade.pipeline.verdicts import answer_of
+from truegrade.pipeline.verdicts import Progress, answer_of, verdict_table
+from truegrade.pipeline.verdicts import counted as of_answers
 from truegrade.profiles import open_profile, open_stored
 from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
 from truegrade.report import format as fmt

@@ -23,7 +23,7 @@ from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.loading import Limit, load_announced, select
-from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import Progress
 from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.report import format as fmt
 from truegrade.report.progress_lines import download_progress

@@ -39,7 +39,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
-from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import Progress
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json

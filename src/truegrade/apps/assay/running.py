@@ -29,7 +29,7 @@ from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.opening import ProfileTarget
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
-from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import Progress
 from truegrade.profiles import find_profile
 from truegrade.records import Problem
 from truegrade.sandbox import Limits, Sandbox

@@ -38,7 +38,7 @@ from truegrade.apps.assay.targets.programs import missing_in
 from truegrade.errors import UserError
 from truegrade.files.writing import require_writable, writing
 from truegrade.grading.tests_forms import other_form
-from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Problem
 
 PATIENCE = 12

@@ -32,9 +32,8 @@ from truegrade.apps.changed.statement import (
 from truegrade.builders.mutation.operators import OPERATORS, sites
 from truegrade.datasets.executions import RecordedCase, run_cases
 from truegrade.datasets.identity import without_docstrings
-from truegrade.extraction.fences import fenced_blocks
-from truegrade.extraction.literals import Literal, parse_literal
-from truegrade.extraction.parsing import quietly
+from truegrade.extraction.blocks import fenced_blocks
+from truegrade.extraction.parsing import Literal, parse_literal, quietly
 from truegrade.extraction.programs import extract_program
 from truegrade.extraction.thinking import final_channel
 from truegrade.grading.executor import Executor

@@ -13,7 +13,7 @@ import msgspec
 from truegrade.datasets.executions import RecordedCase
 from truegrade.datasets.literal_text import literal_text
 from truegrade.errors import TruegradeError
-from truegrade.extraction import literals
+from truegrade.extraction import parsing
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.programs import statements, stub
 
@@ -85,8 +85,8 @@ def case_of(call: ast.Call) -> RecordedCase | None:
 
 def is_plain(value: str) -> bool:
     """Whether a literal can be compared by ``==``, or is a float: no float stands inside a container."""
-    read = literals.parse_literal(value)
-    return isinstance(read, literals.Literal) and (isinstance(read.value, float) or not _holds_float(read.value))
+    read = parsing.parse_literal(value)
+    return isinstance(read, parsing.Literal) and (isinstance(read.value, float) or not _holds_float(read.value))
 
 
 def as_tests(calls: list[TestCall], values: list[str], function: str, *, check: bool) -> str:

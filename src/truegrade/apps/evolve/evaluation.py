@@ -21,7 +21,7 @@ from truegrade.apps.evolve.subject import Subject, Workplace, open_subject
 from truegrade.apps.evolve.training.cache import AdapterCache, Cached
 from truegrade.apps.evolve.training.lessons import Lesson, Trained, Trainer, TrainingOrder
 from truegrade.errors import ModelError, SandboxError, TruegradeError, UserError
-from truegrade.models.adapters import adapter_sha256
+from truegrade.models.local import adapter_sha256
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile, find_profile
 from truegrade.records import Problem, Reason

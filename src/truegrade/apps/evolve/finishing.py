@@ -30,7 +30,7 @@ from truegrade.apps.evolve.settings import EvolutionSettings
 from truegrade.apps.evolve.subject import Workplace
 from truegrade.datasets.learned import learned_places, read_learned, write_learned
 from truegrade.errors import UserError
-from truegrade.models.adapters import ARGUMENT, CONFIG, WEIGHTS, adapter_sha256
+from truegrade.models.local import ARGUMENT, CONFIG, WEIGHTS, adapter_sha256
 from truegrade.records import Estimate, Problem, sha256_json
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
 from truegrade.statistics.tally import mean_pass_at_k

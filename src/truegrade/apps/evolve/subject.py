@@ -16,8 +16,7 @@ from truegrade.apps.evolve.training.lessons import Lesson, Trainer, coralx_lesso
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
-from truegrade.models.adapters import ARGUMENT
-from truegrade.models.local import Engine, Generated
+from truegrade.models.local import ARGUMENT, Engine, Generated
 from truegrade.profiles import find_profile, open_profile
 from truegrade.records import Problem, Prompt
 from truegrade.records.config import Sampling

@@ -20,8 +20,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.files.threads import in_order
 from truegrade.models.base import Reply
-from truegrade.pipeline.generate import completion_of
-from truegrade.pipeline.prompts import render_prompts
+from truegrade.pipeline.generate import completion_of, render_prompts
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile, find_profile
 from truegrade.profiles.base import refuse_uncovered

@@ -38,13 +38,12 @@ from truegrade.builders.mutation.observing import (
     similarity,
 )
 from truegrade.builders.mutation.preserving import REWRITINGS
+from truegrade.datasets.download import parse_json, read_content, sha256
 from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved, as_execution_row, write_rows
 from truegrade.datasets.identity import free_names
 from truegrade.datasets.rows import parse_rows
-from truegrade.datasets.sources import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
-from truegrade.extraction.literals import Literal, parse_literal
-from truegrade.extraction.parsing import unix_newlines
+from truegrade.extraction.parsing import Literal, parse_literal, unix_newlines
 from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
 from truegrade.grading.literals import compare

@@ -22,7 +22,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import UNREADABLE, convert, decode, read_json
-from truegrade.models.adapters import CONFIG, WEIGHTS, check_adapter
+from truegrade.models.local import CONFIG, WEIGHTS, check_adapter
 
 # ------------------------------------------------- Tensors out of a safetensors file and into one, as float32.
 # Format (huggingface/safetensors@v0.8.0, README): eight bytes of little-endian header length, a JSON header that

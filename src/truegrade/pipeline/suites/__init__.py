@@ -1,4 +1,7 @@
-"""Suites: benchmarks that one command runs, with the settings that make each number; read, and found by name."""
+"""Suites: benchmarks that one command runs, with the settings that make each number; read, and found by name.
+
+The suites that come with the package: the TOML files in this folder.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from truegrade.benchmarks import BENCHMARKS, READERS, known_benchmark
 from truegrade.benchmarks import REGISTRY as KNOWN_BENCHMARKS
 from truegrade.benchmarks.base import limit_of
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.files.toml_text import line_of, names_of, read_toml
+from truegrade.files.json_text import line_of, names_of, read_toml
 from truegrade.profiles import find_profile
 from truegrade.registry import Found, Registry, names_file_or_module
 from truegrade.settings import RunSettings, Setting, settings_of
@@ -174,7 +177,7 @@ def _seen_from(folder: Path, suite: BenchmarkSuite) -> BenchmarkSuite:
 
 
 SUITES: Mapping[str, str] = MappingProxyType(
-    {name: f"truegrade.pipeline.suites.built_in:{name.upper()}" for name in ("quick", "classic", "today")}
+    {name: f"truegrade.pipeline.suites:{name.upper()}" for name in ("quick", "classic", "today")}
 )
 """Built-in suites: name to ``module:attribute``, imported when asked for."""
 
@@ -205,3 +208,10 @@ def is_suite(given: str) -> bool:
     if given.endswith((_ENDING, _ATTRIBUTE)) or given in SUITES:
         return True
     return given not in BENCHMARKS and given in REGISTRY.names() and given not in KNOWN_BENCHMARKS.names()
+
+
+_FOLDER = Path(__file__).parent
+
+QUICK = read_suite(_FOLDER / "quick.toml")
+CLASSIC = read_suite(_FOLDER / "classic.toml")
+TODAY = read_suite(_FOLDER / "today.toml")

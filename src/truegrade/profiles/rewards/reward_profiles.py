@@ -17,7 +17,7 @@ from truegrade.grading.tests_forms import tests_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, unsupported
 from truegrade.profiles.base import has_rules as covers_kind
 from truegrade.profiles.contest_profile import ContestProfile, timed
-from truegrade.profiles.livecodebench_prompts import official_prompt
+from truegrade.profiles.livecodebench import official_prompt
 from truegrade.profiles.strict import render_prompt
 from truegrade.records import Answer, Completion, ContestTask, FunctionTask, Problem, Prompt, Reason
 from truegrade.records.kinds import problem_kind

@@ -13,8 +13,8 @@ from truegrade.records import FunctionTask, OracleTask, Problem, Reason, Verdict
 from truegrade.sandbox import Limits, Outcome
 from truegrade.sandbox.limits import MIB
 from truegrade.web.messages import ExecuteRequest, ExecuteResponse, Seconds, Submission, stopping, unprocessable
-from truegrade.web.service.catalogue import Executors
 from truegrade.web.service.grading_service import ServiceSettings
+from truegrade.web.service.jobs import Executors
 from truegrade.web.service.workload import doubtful, steadily, unknown
 
 # -------------------------------------------------- ``/v1/execute``: one program, run as a script in the jail.

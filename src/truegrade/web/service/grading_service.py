@@ -28,8 +28,7 @@ from truegrade.sandbox.limits import usable_cores
 from truegrade.web.application import BodyRoom, Client
 from truegrade.web.messages import Health, Submission, is_loopback
 from truegrade.web.service.about import Metrics
-from truegrade.web.service.catalogue import Executors, NameCatalogue
-from truegrade.web.service.jobs import JobGrader, completion_of, refused
+from truegrade.web.service.jobs import Executors, JobGrader, NameCatalogue, completion_of, refused
 from truegrade.web.service.workload import Workload
 
 # --------------------------------- What a service may be asked to do and how much of it: fixed when it starts.

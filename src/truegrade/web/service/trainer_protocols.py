@@ -26,7 +26,7 @@ from truegrade.grading.programs import assemble
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Reason, Verdict
 from truegrade.web.messages import InlineProblem, Refusal, Seconds, Submission, stopping, unprocessable
-from truegrade.web.service.catalogue import Executors
+from truegrade.web.service.jobs import Executors
 from truegrade.web.service.workload import doubtful, steadily, unknown
 
 # ---------------- ``/test_program`` and ``/test_program_stdio`` as open-instruct's verifier of code asks them.

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from support.evolution_folders import OBJECTIVES, REFERENCE, build_folder
 from truegrade.apps.evolve.folder import CLOCK, EVENTS, EVOLUTION, FINAL, Event, SearchPlan
-from truegrade.apps.evolve.reporting.budgets import by_cpu_s, by_evaluations, cached, total_cpu_s
 from truegrade.apps.evolve.reporting.page import render
 from truegrade.apps.evolve.reporting.problems_html import grouped
 from truegrade.apps.evolve.reporting.search_html import ancestry, focus, origins
-from truegrade.apps.evolve.reporting.search_material import gather
+from truegrade.apps.evolve.reporting.search_material import by_cpu_s, by_evaluations, cached, gather, total_cpu_s
 from truegrade.apps.evolve.reporting.verdict import averaged, best_baseline, contenders, verdict
 from truegrade.errors import BadRecord, UserError
 

@@ -12,7 +12,7 @@ from truegrade.apps.evolve.training.cache import AdapterCache
 from truegrade.apps.evolve.training.lessons import Lesson, learned_from_lessons
 from truegrade.datasets.learned import read_learned
 from truegrade.errors import BadRecord, UserError
-from truegrade.models.adapters import adapter_sha256
+from truegrade.models.local import adapter_sha256
 from truegrade.models.micro.micro_adapters import merge_adapter, read_tensors
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling

@@ -18,7 +18,7 @@ from truegrade.cli import main
 from truegrade.datasets.learned import write_learned
 from truegrade.errors import NotComparable
 from truegrade.files.json_text import read_json
-from truegrade.models.adapters import adapter_sha256
+from truegrade.models.local import adapter_sha256
 
 pytestmark = pytest.mark.slow
 

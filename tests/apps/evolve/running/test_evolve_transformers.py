@@ -14,8 +14,8 @@ from truegrade.apps.evolve.folder import EvolutionFolder, Final, read_json
 from truegrade.apps.evolve.running import evolve
 from truegrade.apps.evolve.settings import CONFIGS, RoleSizes, Search, read_settings
 from truegrade.datasets.learned import read_learned
-from truegrade.models.adapters import adapter_sha256
 from truegrade.models.embedded import embedded_folder
+from truegrade.models.local import adapter_sha256
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 

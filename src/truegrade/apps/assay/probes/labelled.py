@@ -14,8 +14,8 @@ from typing import Literal
 import msgspec
 
 from truegrade.apps.assay.records import Probe, make_probe
+from truegrade.datasets.download import parse_json, read_content
 from truegrade.datasets.rows import parse_rows
-from truegrade.datasets.sources import parse_json, read_content
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.grading.programs import assemble
 from truegrade.pipeline.verdicts import answer_of

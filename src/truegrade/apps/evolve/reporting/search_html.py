@@ -1,6 +1,8 @@
 """What the report of an evolution shows of the search: ancestors, the front, and the genes.
 
 Where a genome came from: its ancestors, and what each changed.
+
+The tree of the selected genome's ancestors.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from truegrade.apps.evolve.reporting.search_material import SearchMaterial, Trac
 from truegrade.apps.evolve.search_order import shortfall
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, Key, inline, number_axis, series, value_axis
-from truegrade.report.charts.svg_front import Kind, Mark, front_plot, shape
+from truegrade.report.charts.svg_front import Kind, Mark, Node, front_plot, shape, tree
 from truegrade.report.charts.svg_lines import strips
 from truegrade.report.charts.svg_rows import Stack, stacked
 from truegrade.report.document import Section
@@ -426,3 +428,77 @@ def _kinds_table(generations: Generations, gene: str) -> Markup:
         [fmt.count(number), *(fmt.count(counted[value]) for value in values)] for number, counted in counts.items()
     ]
     return table(gene, ["generation", *values], rows, class_="numeric")
+
+
+LABEL_CHARS = 4
+"""Of a genome's id, under its dot: what fits beside seven others on a phone."""
+
+
+def lineage_section(material: SearchMaterial) -> Section | None:
+    """The section of the page; empty before the first full evaluation."""
+    followed = focus(material)
+    if followed is None:
+        return None
+    track, event = followed
+    family = ancestry(track, event.evaluated.genome.id, material.headline)
+    which = (
+        "the selected genome"
+        if material.chosen is not None
+        else f"the genome with the best {material.headline} so far"
+    )
+    size = fmt.plural(len(family), "genome")
+    caption = [el("b", f"Ancestors of {which}."), f" {track.plan.name}, replicate {track.replicate + 1}: {size}."]
+    drawn = figure(
+        lineage_chart(family, event.evaluated.genome.id), caption, _family_table(family, material.headline)
+    )
+    return drawn_section("lineage", "Lineage", drawn, _origins_table(track))
+
+
+def lineage_chart(family: list[Ancestor], genome: str) -> Chart:
+    """The family as a tree; the genome that it is about is ringed."""
+    nodes = [
+        Node(
+            id=one.id,
+            row=one.generation,
+            parents=one.parents,
+            label=one.id[:LABEL_CHARS],
+            title=f"{one.id}, {one.origin}: {'; '.join(one.changes)}",
+            colour=phrases.origin_colour(one.origin),
+            ringed=one.id == genome,
+        )
+        for one in family
+    ]
+    used = dict.fromkeys(one.origin for one in family)
+    legend = tuple(Key(name, phrases.origin_colour(name)) for name in used)
+    return tree(nodes, "Ancestors by generation", legend)
+
+
+def _family_table(family: list[Ancestor], objective: str) -> Markup:
+    rows: list[list[Child]] = [
+        [
+            el("code", one.id[:LABEL_CHARS]),
+            fmt.count(one.generation),
+            one.origin,
+            ", ".join(parent[:LABEL_CHARS] for parent in one.parents) or "–",
+            fmt.quantity(one.score),
+            "; ".join(one.changes) or "nothing",
+        ]
+        for one in family
+    ]
+    head = ["genome", "generation", "origin", "parents", objective, "changes from its parents"]
+    return table("Ancestors, and their changes from their parents", head, rows)
+
+
+def _origins_table(track: Track) -> Markup:
+    rows: list[list[Child]] = [
+        [
+            join(origin.name, el("small", phrases.ORIGINS.get(origin.name, ""))),
+            fmt.count(origin.genomes),
+            fmt.count(origin.on_front),
+            fmt.percent(origin.on_front / origin.genomes),
+        ]
+        for origin in origins(track)
+    ]
+    head = ["origin", "genomes", "on its front", "share"]
+    caption = f"Operators by result, in {track.plan.name}, replicate {track.replicate + 1}"
+    return table(caption, head, rows, class_="numeric")

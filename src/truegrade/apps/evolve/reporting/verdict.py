@@ -11,8 +11,7 @@ import msgspec
 
 from truegrade.apps.evolve.folder import Contest, Final, PassRateDifference, SelectedGenome
 from truegrade.apps.evolve.genomes import tokens_of
-from truegrade.apps.evolve.reporting.budgets import spent_s
-from truegrade.apps.evolve.reporting.search_material import SearchMaterial
+from truegrade.apps.evolve.reporting.search_material import SearchMaterial, spent_s
 from truegrade.report import format as fmt
 
 # ----------------------------------------------- The search compared with its baselines on the final problems.

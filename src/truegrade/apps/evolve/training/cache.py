@@ -28,7 +28,7 @@ from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.datasets.learned import FILE as LEARNED
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE
-from truegrade.models.adapters import CONFIG, WEIGHTS
+from truegrade.models.local import CONFIG, WEIGHTS
 from truegrade.models.micro.micro_adapters import encode_tensors
 from truegrade.records import SCHEMA_VERSION, sha256_json
 from truegrade.store.journal import Notice, ignore
