@@ -46,6 +46,10 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "samples without a reply are not scored",
             "run the same command again; for an imported file, find the missing rows",
         ),
+        "ungraded": CodeMeaning(
+            "replies without a verdict are not counted, because grading was stopped",
+            "run the same command again, or `truegrade grade RUN`",
+        ),
         "failed-requests": CodeMeaning(
             "samples whose request failed count as wrong, as they do in the harness that a profile reproduces",
             "request them again, or quote the profile's number with theirs; the profile strict leaves them out",

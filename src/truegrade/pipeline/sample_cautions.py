@@ -324,6 +324,24 @@ def missing_replies(
     return found
 
 
+def ungraded(texts: Texts, outcomes: VerdictTable) -> list[Caution]:
+    """The warning that replies have no verdict, because grading was stopped.
+
+    Args:
+        texts: of each problem that the profile scores, the hash of each reply by sample.
+        outcomes: under the profile.
+    """
+    replies = sum(map(len, texts.values()))
+    left = 0
+    for task, row in texts.items():
+        verdicts = outcomes.get(task, ())
+        left += sum(sample >= len(verdicts) or verdicts[sample] is None for sample in row)
+    if not left:
+        return []
+    said = f"{left:,} of {replies:,} replies have no verdict and are not counted; run the same command again"
+    return [caution("ungraded", said, left, replies)]
+
+
 def _left_out(number: int, expected: int, said: str) -> Caution:
     return caution("missing-replies", f"{number:,} of {_samples(expected)} {said}", number, expected)
 

@@ -26,6 +26,7 @@ from truegrade.pipeline.sample_cautions import (
     replies_as_programs,
     reply_form,
     stopped_by_results,
+    ungraded,
     unscored,
 )
 from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
@@ -357,6 +358,7 @@ def _own_cautions(
     generation, errors = shared.manifest.generation, summary.grader_errors
     return [
         *_without_reply(profile, shared),
+        *ungraded(texts, outcomes),
         *data_cautions(shared.manifest, problems, shared.window),
         *(caution("agent", said) for said in (shared.agent.warnings if shared.agent else ())),
         *(caution("profile", said) for said in profile.warnings(problems.values())),

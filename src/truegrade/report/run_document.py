@@ -54,9 +54,9 @@ def estimates(summary: Summary) -> Table:
     names = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
     known = {profile.profile: {e.metric: e for e in profile.estimates} for profile in summary.profiles}
     codes = ", ".join(dict.fromkeys(one.code for one in summary.warnings))
-    alone = "; ".join(
-        [f", {summary.benchmark}, {summary.model}", *filter(None, map(wording.tiers, summary.profiles))]
-    )
+    partial = wording.how_far(summary)
+    told = [partial and f"partial: {partial}", *map(wording.tiers, summary.profiles)]
+    alone = "; ".join([f", {summary.benchmark}, {summary.model}", *filter(None, told)])
     if len(known) > MAX_ACROSS:
         head: tuple[str, ...] = ("profile", *names)
         rows: list[list[Cell]] = [[profile, *map(of.get, names)] for profile, of in known.items()]
@@ -68,7 +68,7 @@ def estimates(summary: Summary) -> Table:
             rows.append([doc.noted(name, wording.metric(name)), wording.problems_of(found), *found])
     return Table(
         slug="estimates",
-        caption="Estimates with their intervals",
+        caption=f"Estimates {'so far, ' if partial else ''}with their intervals",
         alone=f"{alone}; warnings: {codes}" if codes else alone,
         head=head,
         rows=rows,
@@ -210,6 +210,7 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
     """
     print_parts(
         Prose(lead=wording.measured(summary)),
+        partial_result(summary),
         metrics_section(summary),
         reasoning(summary),
         groups_section(summary),
@@ -220,6 +221,12 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
         doc.Cautions([Prose(text=worded(warning.line)) for warning in summary.warnings]),
         console=console,
     )
+
+
+def partial_result(summary: Summary) -> Prose | None:
+    """That the run is not complete, before any number of it; None of a complete one."""
+    found = wording.how_far(summary)
+    return Prose(lead="Partial result: ", text=found, tone="partial") if found else None
 
 
 def print_matrix(matrix: Matrix, *, console: Console | None = None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade.analysis.standings import Matrix, RunStanding
+from truegrade.benchmarks import BENCHMARKS
 from truegrade.errors import first_few
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.prompts import POPULATIONS
@@ -103,12 +104,34 @@ def measured(summary: Summary) -> str:
     among = (
         f"{number} of {fmt.count(first.tasks + first.left_out)} {kind}" if first.left_out else f"{number} {kind}"
     )
+    among += " so far" if how_far(summary) else ""
     rate = f"{solves} {among}" if first.metric.endswith("pass@1") else f"{solves} by {first.metric} {among}"
     each = "one sample" if summary.samples_per_task == 1 else f"{summary.samples_per_task} samples"
     rules = profile.profile.partition("@")[0]
     several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
     warned = f"; {fmt.plural(len(summary.warnings), 'warning')}" if summary.warnings else ""
     return f"{summary.benchmark}: {subject} {rate}, {each} each, graded by {rules}{several}{warned}"
+
+
+def how_far(summary: Summary) -> str | None:
+    """How far a run has come that is not complete, and what goes on with it; None of a complete one."""
+    codes = {one.code for one in summary.warnings}
+    if "ungraded" not in codes and (summary.imported or "missing-replies" not in codes):
+        return None
+    replies = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} have a reply"
+    n = summary.samples_per_task
+    verdicts = (
+        f"{fmt.count(sum(each.reasons.values()))} of {fmt.count(n * len(each.tasks))} have a verdict under"
+        f" {each.profile}"
+        for each in summary.profiles
+    )
+    name, command = summary.benchmark.partition(" (")[0], "the command that began it"
+    if name in BENCHMARKS and not summary.imported:
+        command = f"truegrade run {name} --model {summary.model}, with the options that it began with"
+    return (
+        f"{'; '.join([replies, *verdicts])}. Every number here is of these alone, and may change with the rest. To"
+        f" go on: {command}."
+    )
 
 
 def tiers(profile: ProfileSummary) -> str | None:
