@@ -233,7 +233,7 @@ def test_what_was_stopped_is_counted_and_called_partial(cli):
     assert "2 of 2 samples have a reply; 1 of 2 have a verdict under strict@" in " ".join(err.split())
     page = (run / "report.html").read_text()
     assert "Partial result: " in page and " so far, " in page and "To go on: the command that began it." in page
-    assert "1 of 2 replies have no verdict and are not counted" in page
+    assert "1 of 2 replies have no verdict, and are not counted" in page
     assert cli("report", str(run), "--format", "latex")[0] == 0
     assert "so far" in (run / "report" / "estimates.tex").read_text()
     assert not (run / "summary.json").exists()

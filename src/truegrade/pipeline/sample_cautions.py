@@ -324,10 +324,12 @@ def missing_replies(
     return found
 
 
-def ungraded(texts: Texts, outcomes: VerdictTable) -> list[Caution]:
-    """The warning that replies have no verdict, because grading was stopped.
+def stopped(unasked: int, expected: int, texts: Texts, outcomes: VerdictTable) -> list[Caution]:
+    """The warning that the run was stopped before its end.
 
     Args:
+        unasked: samples that no request was made for.
+        expected: samples that were to be answered.
         texts: of each problem that the profile scores, the hash of each reply by sample.
         outcomes: under the profile.
     """
@@ -336,10 +338,12 @@ def ungraded(texts: Texts, outcomes: VerdictTable) -> list[Caution]:
     for task, row in texts.items():
         verdicts = outcomes.get(task, ())
         left += sum(sample >= len(verdicts) or verdicts[sample] is None for sample in row)
-    if not left:
+    said = [f"{unasked:,} of {_samples(expected)} were not asked for"] if unasked else []
+    said += [f"{left:,} of {replies:,} replies have no verdict"] if left else []
+    if not said:
         return []
-    said = f"{left:,} of {replies:,} replies have no verdict and are not counted; run the same command again"
-    return [caution("ungraded", said, left, replies)]
+    sentence = f"stopped before the end: {', '.join(said)}, and are not counted; run the same command again"
+    return [caution("stopped", sentence, unasked + left, expected)]
 
 
 def _left_out(number: int, expected: int, said: str) -> Caution:

@@ -17,6 +17,7 @@ from truegrade.pipeline.loading import made_for, scored
 from truegrade.pipeline.prompts import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.reasoning_summary import Questions, pass_rate_by_budget, questions, reasoning
 from truegrade.pipeline.sample_cautions import (
+    Texts,
     count_cautions,
     data_cautions,
     identical_samples,
@@ -25,8 +26,8 @@ from truegrade.pipeline.sample_cautions import (
     one_sample,
     replies_as_programs,
     reply_form,
+    stopped,
     stopped_by_results,
-    ungraded,
     unscored,
 )
 from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
@@ -357,8 +358,7 @@ def _own_cautions(
     texts = {task: row for task, row in shared.completions.texts.items() if task in problems}
     generation, errors = shared.manifest.generation, summary.grader_errors
     return [
-        *_without_reply(profile, shared),
-        *ungraded(texts, outcomes),
+        *_without_reply(profile, shared, texts, outcomes),
         *data_cautions(shared.manifest, problems, shared.window),
         *(caution("agent", said) for said in (shared.agent.warnings if shared.agent else ())),
         *(caution("profile", said) for said in profile.warnings(problems.values())),
@@ -376,10 +376,12 @@ def _own_cautions(
     ]
 
 
-def _without_reply(profile: Profile, shared: _Shared) -> list[Caution]:
-    """What must be known of the samples that have none."""
+def _without_reply(profile: Profile, shared: _Shared, texts: Texts, outcomes: VerdictTable) -> list[Caution]:
+    """What must be known of the samples that have no reply or verdict."""
     expected, told = len(shared.problems) * shared.n, shared.completions
+    unasked = 0 if shared.manifest.generation is None else expected - told.answered - told.failed
     found = missing_replies(shared.manifest, expected, told.answered, told.failed, profile)
+    found = [*stopped(unasked, expected, texts, outcomes), *found]
     if told.answered < expected and shared.manifest.stopping is not UNSET:
         return [*stopped_by_results(shared.manifest.stopping), *found]
     return found

@@ -115,8 +115,7 @@ def measured(summary: Summary) -> str:
 
 def how_far(summary: Summary) -> str | None:
     """How far a run has come that is not complete, and what goes on with it; None of a complete one."""
-    codes = {one.code for one in summary.warnings}
-    if "ungraded" not in codes and (summary.imported or "missing-replies" not in codes):
+    if all(one.code != "stopped" for one in summary.warnings):
         return None
     replies = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} have a reply"
     n = summary.samples_per_task
