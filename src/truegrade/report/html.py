@@ -70,7 +70,7 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Markup
 
 def _what_is_shown(browser: Browser) -> str:
     shown, graded = len(browser.samples), fmt.plural(browser.graded, "graded sample")
-    keys = "Arrow keys move through the list, Enter opens a sample, Escape returns to the list."
+    keys = "Arrow keys, or j and k, move through the list, Enter opens a sample, Escape returns to the list."
     if shown >= browser.graded:
         return f"All {graded} are on this page. {keys}"
     words = f"{fmt.count(shown)} of {graded} are on this page: a seeded random selection, balanced by reason"
