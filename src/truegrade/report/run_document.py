@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.standings import Matrix
 from truegrade.pipeline.summary import Summary
+from truegrade.records import Estimate
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -103,17 +104,44 @@ def warnings(summary: Summary) -> Table:
 def profiles(matrix: Matrix) -> Table:
     """The same replies under each profile."""
     ks = sorted({k for row in matrix.rows for k in row.pass_at})
+    columns: dict[str, list[Estimate | None]] = {
+        f"pass@{k}": [row.pass_at.get(k) for row in matrix.rows] for k in ks
+    }
+    columns |= {
+        "any of N": [row.any_of_n for row in matrix.rows],
+        "all solutions": [row.all_solutions for row in matrix.rows],
+        "first sample": [row.first_sample for row in matrix.rows],
+    }
+    same = once(columns, matrix.samples_per_task)
     return Table(
         slug="profiles",
-        caption="The same replies under each profile",
+        caption=f"The same replies under each profile{same}",
         alone=f"; spread {100 * matrix.spread:.1f} points{wording.spread_note(matrix.warnings)}",
-        head=("profile", *(f"pass@{k}" for k in ks), "any of N", "all solutions", "first sample"),
-        rows=[
-            [row.profile, *(row.pass_at.get(k) for k in ks), row.any_of_n, row.all_solutions, row.first_sample]
-            for row in matrix.rows
-        ],
+        head=("profile", *columns),
+        rows=[[row.profile, *cells] for row, *cells in zip(matrix.rows, *columns.values(), strict=True)],
         look="numeric",
     )
+
+
+def once(columns: dict[str, list[Estimate | None]], samples_per_task: int) -> str:
+    """Take out the columns that equal ``pass@1`` as one sample was drawn per problem; what a caption says of it.
+
+    Args:
+        columns: name -> estimates; those taken out are deleted.
+        samples_per_task: with more than one nothing is equal by construction.
+    """
+    first = columns.get("pass@1")
+    if samples_per_task != 1 or first is None:
+        return ""
+    shown = [fmt.estimate(each) if each else "" for each in first]
+    equal = [
+        name
+        for name, found in columns.items()
+        if name != "pass@1" and [fmt.estimate(each) if each else "" for each in found] == shown
+    ]
+    for name in equal:
+        del columns[name]
+    return f"; with one sample per problem {', '.join(equal)} equal pass@1" if equal else ""
 
 
 def disagreements(summary: Summary) -> Table:
