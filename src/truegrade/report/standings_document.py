@@ -14,7 +14,6 @@ from truegrade.analysis.standings import (
     LeftOutBenchmark,
     PairStanding,
     PowerPlan,
-    ProfileCount,
     RunStanding,
     SuiteStanding,
     known_sum,
@@ -243,7 +242,7 @@ def _result(pair: PairStanding, profile: str, folder: Path | None) -> Cell:
     standing = next((each for each in pair.standings if each.profile == profile), None)
     if standing is None:
         counted = [] if pair.so_far is None else pair.so_far.profiles
-        so_far = next((f"so far {_passes(each)}" for each in counted if each.profile == profile), None)
+        so_far = next((f"so far {wording.passes(each)}" for each in counted if each.profile == profile), None)
         return doc.noted(so_far, state)
     rate = standing.headline
     warned = sum(not one.profiles or profile in one.profiles for one in pair.warnings)
@@ -340,26 +339,11 @@ def missing(
     """What the tables lack, in what state and why: benchmarks left out, and runs that are not complete."""
     rows: list[list[Cell]] = [[each.benchmark, "left out", worded(each.why)] for each in left_out]
     rows += [
-        [_name(pair), "not complete", "".join([worded(pair.failure), *_how_far(pair)])]
+        [_name(pair), "not complete", f"{worded(pair.failure)}{wording.so_far(pair.so_far)}"]
         for pair in pairs
         if pair.failure is not None
     ]
     return rows
-
-
-def _how_far(pair: PairStanding) -> Iterator[str]:
-    """What a run that is not complete holds, which is a count of what came first and no estimate."""
-    if pair.so_far is None:
-        return
-    found = pair.so_far
-    yield f"; so far {fmt.count(found.answered)} of {fmt.plural(found.expected, 'sample')} have a reply"
-    for each in found.profiles:
-        yield f", {fmt.count(each.graded)} a verdict under {each.profile} ({_passes(each)}, no estimate)"
-
-
-def _passes(found: ProfileCount) -> str:
-    share = fmt.percent(found.passed / max(1, found.graded))
-    return f"{fmt.count(found.passed)} of {fmt.count(found.graded)} pass, {share}"
 
 
 def _missing_parts(rows: list[list[Cell]]) -> list[Part]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from truegrade.analysis.standings import Matrix, RunStanding
+from truegrade.analysis.standings import Matrix, ProfileCount, RunCount, RunStanding
 from truegrade.benchmarks import BENCHMARKS
 from truegrade.errors import first_few
 from truegrade.pipeline.cautions import Caution
@@ -131,6 +131,24 @@ def how_far(summary: Summary) -> str | None:
         f"{'; '.join([replies, *verdicts])}. Every number here is of these alone, and may change with the rest. To"
         f" go on: {command}."
     )
+
+
+def so_far(found: RunCount | None) -> str:
+    """What a run that is not complete holds, behind why it is not: a count of what came first, no estimate."""
+    if found is None:
+        return ""
+    said = [f"; so far {fmt.count(found.answered)} of {fmt.plural(found.expected, 'sample')} have a reply"]
+    said += [
+        f"{fmt.count(each.graded)} a verdict under {each.profile} ({passes(each)}, no estimate)"
+        for each in found.profiles
+    ]
+    return ", ".join(said)
+
+
+def passes(found: ProfileCount) -> str:
+    """How many of the verdicts so far pass."""
+    share = fmt.percent(found.passed / max(1, found.graded))
+    return f"{fmt.count(found.passed)} of {fmt.count(found.graded)} pass, {share}"
 
 
 def tiers(profile: ProfileSummary) -> str | None:
