@@ -379,7 +379,9 @@ def _own_cautions(
 def _without_reply(profile: Profile, shared: _Shared, texts: Texts, outcomes: VerdictTable) -> list[Caution]:
     """What must be known of the samples that have no reply or verdict."""
     expected, told = len(shared.problems) * shared.n, shared.completions
-    unasked = 0 if shared.manifest.generation is None else expected - told.answered - told.failed
+    whole = shared.manifest.generation is None or shared.manifest.stopping is not UNSET
+    # a run that an earlier version stopped has its own warning
+    unasked = 0 if whole else expected - told.answered - told.failed
     found = missing_replies(shared.manifest, expected, told.answered, told.failed, profile)
     found = [*stopped(unasked, expected, texts, outcomes), *found]
     if told.answered < expected and shared.manifest.stopping is not UNSET:
