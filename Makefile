@@ -23,7 +23,7 @@ help:  ## Show this list.
 
 install: $(VENV)/.ready jail  ## Set up .venv with the command truegrade and HumanEval: about a minute.
 
-demo: $(VENV)/.ready jail  ## Evaluate the model in the box on DSL-List and on repairs, offline, and write reports.
+demo: $(VENV)/.ready jail  ## Evaluate the included model on DSL-List and on repairs, offline, and write reports.
 	$(BIN)/truegrade data build dsl-list
 	$(BIN)/truegrade run dsl-list
 	$(BIN)/truegrade run micro-repair
@@ -154,7 +154,7 @@ build/trainers/.ready: pyproject.toml Makefile requirements/trainers.txt require
 	    -r requirements/open_r1.txt
 	@touch $@
 
-train-check: build/train/.ready jail  ## Train the embedded model at a reduced scale, and check what it learns.
+train-check: build/train/.ready jail  ## Train the included model at a reduced scale, and check what it learns.
 	build/train/bin/python -m pytest tests/train
 
 # Not the development environment: torch. The package index has it for Linux with gigabytes for GPUs; where pip is set up

@@ -1,4 +1,4 @@
-"""Tokens per second of the embedded model's run time, alone and in batches.
+"""Tokens per second of the included model's run time, alone and in batches.
 
     python bench/embedded.py [FOLDER] [--requests 64] [--tokens 64] [--prompt 120] [--before SRC [--rounds 5]]
 

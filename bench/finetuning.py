@@ -1,4 +1,4 @@
-"""Tokens per CPU-second of training an adapter of the embedded model; where PEFT is installed, its figure too.
+"""Tokens per CPU-second of training an adapter of the included model; where PEFT is installed, its figure too.
 
     python bench/finetuning.py [FOLDER] [--lessons 96] [--epochs 2] [--rank 8]
 

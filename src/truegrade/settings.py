@@ -125,7 +125,7 @@ class RunSettings(Settings, frozen=True, kw_only=True):
 
     model: Annotated["str | Model", Option(
         "--model -m", "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME;"
-        " without it the small model in the box.", MODEL,
+        " without it the small included model.", MODEL,
         basic=True,
     )] = DEFAULT_MODEL  # fmt: skip
     adapter: Annotated[str | Path | None, Option(

@@ -49,9 +49,9 @@ def test_a_name_that_is_not_known_is_answered_with_the_closest():
     assert "did you mean grade" in CliRunner().invoke(main, ["grad"]).stderr
 
 
-def test_the_first_line_names_the_model_in_the_box_where_none_is_asked_for(tmp_path):
+def test_the_first_line_names_the_included_model_where_none_is_asked_for(tmp_path):
     said = CliRunner().invoke(main, ["run", "micro-repair", "--limit", "1", "--out", str(tmp_path / "run")])
-    first = "note: evaluating the model in the box, embedded/truegrade-micro; name another by --model"
+    first = "note: evaluating the included model, embedded/truegrade-micro; name another by --model"
     assert said.stderr.splitlines()[0] == first
 
 

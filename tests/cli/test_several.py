@@ -202,3 +202,51 @@ def test_kill_9_in_the_middle_then_the_same_command_asks_only_what_is_missing(cl
         keys = Counter(completion.key for completion in truegrade.load(pair["run"]).completions())
         assert len(keys) == 6 and set(keys.values()) == {1}
         assert pair["standings"][0]["headline"]["value"] == 0.5
+
+
+class Stopping(Silent):
+    """Stops the command, as Ctrl-C does, at the given step."""
+
+    def __init__(self, step):
+        self.left = step
+
+    def advance(self, *_, **__):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def test_what_was_stopped_is_counted_and_called_partial(cli):
+    from truegrade.api.pairs import run_all
+
+    with pytest.raises(KeyboardInterrupt):  # two replies, then the first verdict
+        run_all(["one.jsonl", "two.jsonl"], models=["baseline/reference"], progress=Stopping(3))
+    said = "2 of 2 samples have a reply, 1 a verdict under strict@"
+    assert said in Path("runs/suite.html").read_text() and "no estimate" in Path("runs/suite.html").read_text()
+    assert cli("report", "runs")[0] == 0 and said in Path("runs/suite.html").read_text()
+    assert cli("report", "runs", "--format", "csv")[0] == 0
+    assert said in Path("runs/report/not-complete.csv").read_text()
+    (run,) = Path("runs").glob("one-*")
+    assert not (run / "summary.json").exists()
+    code, out, err = cli("report", str(run))
+    assert code == 0, err
+    assert "2 of 2 samples have a reply; 1 of 2 have a verdict under strict@" in " ".join(err.split())
+    page = (run / "report.html").read_text()
+    assert "Partial result: " in page and " so far, " in page and "To go on: the command that began it." in page
+    assert "1 of 2 replies have no verdict, and are not counted" in page
+    assert cli("report", str(run), "--format", "latex")[0] == 0
+    assert "so far" in (run / "report" / "estimates.tex").read_text()
+    assert not (run / "summary.json").exists()
+    code, out, err = cli("run", "one.jsonl", "two.jsonl", "-m", "baseline/reference")
+    assert code == 0 and "Partial" not in out and "partial" not in (run / "estimates.tex").name
+    assert cli("report", str(run))[0] == 0 and "Partial result" not in (run / "report.html").read_text()
+
+
+def test_a_run_asked_for_more_and_stopped_is_counted_anew(cli):
+    run = truegrade.run("one.jsonl", model="baseline/reference", out="run")
+    assert "Partial" not in (run.path / "report.html").read_text()
+    with pytest.raises(KeyboardInterrupt):  # one more reply of two
+        truegrade.run("one.jsonl", model="baseline/reference", out="run", n=2, progress=Stopping(1))
+    code, _, err = cli("report", "run")
+    assert code == 0 and "3 of 4 samples have a reply" in " ".join(err.split()), err
+    assert "Partial result: " in (run.path / "report.html").read_text()

@@ -1,4 +1,4 @@
-"""Messages name arguments as Python has them; only the command line knows its options."""
+"""Messages name arguments as Python has them, and the included model alike; options only the command line."""
 
 import ast
 import re
@@ -119,3 +119,12 @@ def test_the_command_line_shows_its_own_options(command, message, shown):
     with click.Context(main) as context:
         context.invoked_subcommand = command
         assert with_flags(message) == shown
+
+
+def test_the_included_model_has_one_name():
+    root = PACKAGE.parents[1]
+    texts = [root / "README.md", root / "Makefile", *(root / "docs").rglob("*.md"), *PACKAGE.rglob("*.py")]
+    other = re.compile(r"\bin the box\b|\bthe (embedded|shipped|built-in|bundled) model\b", re.IGNORECASE)
+    made = root / "docs" / "reference"  # written from the options' own words
+    named = [str(path) for path in texts if made not in path.parents and other.search(path.read_text("utf-8"))]
+    assert named == []

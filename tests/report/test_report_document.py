@@ -16,13 +16,14 @@ sys.path.append(str(Path(__file__).parents[1] / "comparison"))
 from comparison_runs import build, single
 
 from truegrade.analysis.comparison import compare_runs
+from truegrade.analysis.standings import read_matrix
 from truegrade.errors import UnknownName
 from truegrade.report import document as doc
 from truegrade.report.chosen_samples import gather
 from truegrade.report.comparison_document import comparison_document
 from truegrade.report.document import On, Table, tables
 from truegrade.report.html import report_document
-from truegrade.report.run_document import metrics_section, reasons_section, usage_section
+from truegrade.report.run_document import metrics_section, profiles, reasons_section, usage_section
 from truegrade.report.show import show
 from truegrade.report.terminal import print_parts
 from truegrade.report.text_files import as_csv
@@ -137,3 +138,12 @@ def test_programs_read_numbers_where_people_read_words():
 def test_an_unknown_form_is_refused():
     with pytest.raises(UnknownName, match="markdown"):
         show(doc.Document(kind="report", about=("x",), sections=[]), "word")
+
+
+def test_columns_that_are_equal_by_construction_are_shown_once(tmp_path: Path) -> None:
+    one = read_matrix(build_run(tmp_path / "one", samples=1, profiles=(House(), Lenient())))
+    shown = profiles(one)
+    assert shown.titles == ["profile", "pass@1"]
+    assert "with one sample per problem any of N, all solutions, first sample equal pass@1" in shown.caption
+    several = profiles(read_matrix(build_run(tmp_path / "several", samples=2, profiles=(House(), Lenient()))))
+    assert several.titles[-3:] == ["any of N", "all solutions", "first sample"] and "equal" not in several.caption

@@ -6,10 +6,15 @@ import io
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from report_runs import House, Lenient, build_run
 from rich.console import Console
+from rich.text import Text
 
 from truegrade.benchmarks import list_benchmarks
+from truegrade.cli import main
 from truegrade.cli.diagnosis import Diagnosis
 from truegrade.datasets import list_sources
 from truegrade.models import list_models
@@ -18,6 +23,7 @@ from truegrade.profiles import open_profile
 from truegrade.report import format as fmt
 from truegrade.report import listings, wording
 from truegrade.report.comparison_document import differing_names, rates, said
+from truegrade.report.document import Table
 from truegrade.report.run_document import print_summary
 from truegrade.report.terminal import print_parts
 from truegrade.statistics import PairedComparison, TaskTally, compare_paired
@@ -146,3 +152,69 @@ def test_listings_name_everything() -> None:
     assert all(listed.source.name in data and listed.source.sha256[:12] in data for listed in sources)
     finding = Diagnosis(name="keys", state="missing", detail="none set")
     assert "keys missing none set" in flat(printed(listings.print_findings, [finding]))
+
+
+def heads(monkeypatch) -> list[tuple[list[str], str]]:
+    """The titles of every table that is printed from here on, with what was printed for it."""
+    from truegrade.report import terminal
+
+    seen: list[tuple[list[str], str]] = []
+    print_table = terminal._print_table
+
+    def noted(found, out):
+        with out.capture() as shown:
+            print_table(found, out)
+        titles = found.titles[1:] if found.upright and len(found.rows) == 1 else found.titles
+        seen.append((titles if found.rows else [], shown.get()))
+        out.print(Text(shown.get()), end="")
+
+    monkeypatch.setattr(terminal, "_print_table", noted)
+    return seen
+
+
+def words_lost(titles: list[str], shown: str) -> set[str]:
+    """Words of titles that stand nowhere whole; a column may be left out where that is said."""
+    return {word for title in titles for word in title.split()} - set(shown.split()) - set(
+        shown.replace(",", " ").split()
+    )  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_title_breaks_inside_a_word_at_any_width(data) -> None:
+    word = st.text("abcdefghijklmnop/@-", min_size=1, max_size=24)
+    title = st.lists(word, min_size=1, max_size=3).map(" ".join)
+    head = tuple(data.draw(st.lists(title, min_size=1, max_size=9)))
+    cell = st.text("xyz 0123456789", max_size=60)
+    rows = [[data.draw(cell) for _ in head] for _ in range(2)]
+    width = data.draw(st.integers(26, 140))
+    shown = printed(print_parts, Table(slug="t", caption="", head=head, rows=rows, spare=head[1:2]), width=width)
+    assert max(map(len, shown.splitlines())) <= width
+    assert words_lost(list(head), shown) == set()
+
+
+COMMANDS = (
+    *(("list", kind) for kind in ("benchmarks", "profiles", "models", "agents", "exporters", "importers")),
+    ("list", "suites"),
+    ("list", "profiles", "strict"), ("data", "list"), ("doctor", "--all"),
+    ("run", "micro-repair", "--limit", "3", "-n", "2", "-m", "baseline/reference", "--out", "a"),
+    ("run", "micro-repair", "--limit", "3", "-n", "2", "-m", "baseline/buggy", "--out", "b"),
+    ("run", "micro-repair", "--limit", "2", "-m", "baseline/reference", "-m", "baseline/buggy", "--out", "more"),
+    ("compare", "a", "b"), ("compare", "a", "b", "a"), ("leaderboard", "."),
+    ("assay", "micro-repair", "--limit", "1", "--as", "strict", "--as", "tests-inside"),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_no_command_breaks_a_title_inside_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    seen = heads(monkeypatch)
+    silent = []
+    for command in COMMANDS:
+        before = len(seen)
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code in (0, 1), result.output
+        silent += [command] if len(seen) == before else []
+    assert silent == [("leaderboard", ".")]  # which writes a page alone
+    assert [(titles, shown) for titles, shown in seen if words_lost(titles, shown)] == []

@@ -152,6 +152,35 @@ class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
     set or profile differ."""
 
 
+class ProfileCount(msgspec.Struct, frozen=True, kw_only=True):
+    """Verdicts under one profile so far: a count of what came first, no estimate."""
+
+    profile: str
+    graded: int
+    passed: int
+
+
+class RunCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run has come that is not complete."""
+
+    expected: int
+    """Samples that were to be answered."""
+    answered: int
+    profiles: list[ProfileCount]
+    """Those with a verdict."""
+
+
+def count_so_far(run: Run) -> RunCount:
+    """Replies and verdicts of a run, whatever was stopped; its data set is not needed."""
+    profiles = []
+    run = run.so_far()
+    for profile in run.profiles:
+        last = {verdict.key: verdict.passed for verdict in run.verdict_facts(profile)}
+        profiles.append(ProfileCount(profile=profile, graded=len(last), passed=sum(last.values())))
+    expected = run.manifest.wanted * run.manifest.samples_per_task
+    return RunCount(expected=expected, answered=len(run.answered()), profiles=profiles)
+
+
 class PairStanding(msgspec.Struct, frozen=True, kw_only=True):
     """One model on one benchmark, of a call that asks several models about several benchmarks."""
 
@@ -175,6 +204,8 @@ class PairStanding(msgspec.Struct, frozen=True, kw_only=True):
     """What must be known of the numbers."""
     failure: str | None
     """Why it is not complete, and None where it is."""
+    so_far: RunCount | None = None
+    """Of one that was begun and is not complete."""
 
 
 class LeftOutBenchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -264,6 +295,7 @@ def pair_standing(
         cutoff=cutoff,
         warnings=warnings,
         failure=failure,
+        so_far=None if opened is None or failure is None else count_so_far(opened),
     )
 
 

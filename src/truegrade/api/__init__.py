@@ -21,7 +21,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.pipeline.finishing import export_run, summarise_part, track
+from truegrade.pipeline.finishing import export_run, is_outgrown, summarise_part, summarise_so_far, track
 from truegrade.pipeline.grade import Grader, open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past, slug
 from truegrade.pipeline.importing import opened as opened_source
@@ -37,6 +37,7 @@ from truegrade.pipeline.loading import (
     window_of,
 )
 from truegrade.pipeline.stages import ask, grade_and_count
+from truegrade.pipeline.summary import Summary
 from truegrade.pipeline.verdicts import Progress, with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.profiles.base import refuse_uncovered
@@ -321,8 +322,11 @@ def report_files(
     data: str | Path | None = None,
     out: str | Path | None = None,
     log_to: Sequence[str] = (),
+    notice: Notice = ignore,
 ) -> list[Path]:
     """Write a run's report as files, one for each table or figure, and return their paths.
+
+    A run that was stopped is counted as it is, which needs its data set, and its report says that it is partial.
 
     Args:
         run_: the run, or its folder.
@@ -333,6 +337,7 @@ def report_files(
         data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
         log_to: as for `run`; the stored summary is logged.
+        notice: told of a run that is not complete how far it has come.
 
     Raises:
         UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
@@ -343,7 +348,8 @@ def report_files(
 
     opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
     if not window and cutoff is None:
-        return track(opened, trackers, export_report(opened, file_format, as_path(out)))
+        so_far = _so_far(opened, as_path(data), notice)
+        return track(opened, trackers, export_report(so_far[0], file_format, as_path(out), so_far[1]))
     if log_to:
         raise UserError("`log_to` logs whole runs: leave out `window` and `cutoff`")
     check_cutoff(cutoff)
@@ -355,6 +361,23 @@ def report_files(
     part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
     own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
     return export_report(opened, file_format, as_path(out) or own, summary)
+
+
+def _so_far(run_: Run, data: Path | None, notice: Notice) -> tuple[Run, Summary | None]:
+    """A run as it is to be reported, and the summary of it; None for the stored one.
+
+    A run that was stopped is counted here, which needs its data set.
+    """
+    from truegrade.report.wording import how_far
+
+    if not is_outgrown(run_):
+        return run_, None
+    run_ = run_.so_far()
+    problems = problems_of(run_, load_for(run_, None, data, ignore, download_progress))
+    summary = summarise_so_far(run_, problems)
+    if told := how_far(summary):
+        notice(f"partial result: {told}")
+    return run_, summary
 
 
 def export(

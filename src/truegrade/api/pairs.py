@@ -207,10 +207,20 @@ def evaluate_pairs(asked: AskedPairs) -> SuiteStanding:
         refused = {pair.folder: _submitted(pair, budget) for pair in pairs}
     for place, pair in enumerate(pairs):
         watch = _Labelled(asked.settings.progress, f"{place + 1}/{len(pairs)} {pair.label}")
-        ended = _carried_out(pair, budget, watch, failure=refused.get(pair.folder))
-        done = [*so_far.pairs[:place], ended, *so_far.pairs[place + 1 :]]
-        so_far = replace(so_far, updated=now(), pairs=done)
-        write_suite(so_far)
+        try:
+            ended = _carried_out(pair, budget, watch, failure=refused.get(pair.folder))
+        except KeyboardInterrupt:
+            _write(so_far, place, _standing(pair, pair.folder, NOT_YET))
+            raise
+        so_far = _write(so_far, place, ended)
+    return so_far
+
+
+def _write(so_far: SuiteStanding, place: int, ended: PairStanding) -> SuiteStanding:
+    """Put what one pair has come to in its place, and write the page."""
+    done = [*so_far.pairs[:place], ended, *so_far.pairs[place + 1 :]]
+    so_far = replace(so_far, updated=now(), pairs=done)
+    write_suite(so_far)
     return so_far
 
 

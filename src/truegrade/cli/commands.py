@@ -217,7 +217,7 @@ def main(context: click.Context, log_level: str) -> None:
 def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json: bool, **_: Any) -> None:
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
-    Without --model the small model in the box is evaluated, offline: for a first look.
+    Without --model the small included model is evaluated, offline: for a first look.
 
     BENCHMARK may also be a suite (`truegrade list suites`, or a TOML file): its benchmarks, with its settings, of
     which an option given here takes the place. With a suite, several benchmarks or models every pair is a run of

@@ -90,7 +90,7 @@ def in_short(findings: Sequence[Diagnosis]) -> list[str]:
     return [
         f"truegrade {__version__}, Python {platform.python_version()}, {os.cpu_count()} cores",
         f"sandbox: {by_name['sandbox'].detail}",
-        f"models: the one in the box; {told}",
+        f"models: the included one; {told}",
         f"data: {here} of {len(sets)} sets are on this machine; {installed} of {len(extras)} extras are installed",
         *(
             f"warning: {finding.name}: {finding.detail}"

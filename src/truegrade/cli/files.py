@@ -199,7 +199,7 @@ def _report(path: Path, file_format: str, out: Path | None, part: Mapping[str, A
     if (files := _of_app(path, file_format, out, part)) is not None:
         return files, ""
     try:
-        return api.report_files(path, file_format, out=out, **part), ""
+        return api.report_files(path, file_format, out=out, notice=notice, **part), ""
     except NotTracked as error:
         return error.made, with_flags(error)
 

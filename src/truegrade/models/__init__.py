@@ -50,7 +50,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 
 LOCAL: Mapping[str, str] = MappingProxyType(
     {
-        TRUEGRADE_MICRO: "the model that comes with the package: small, real, offline",
+        TRUEGRADE_MICRO: "the included model: small, real, offline",
         "embedded/truegrade-micro-early": "a shorter run of it, for adapters to improve: truegrade evolve",
         "embedded/PATH": "another small Llama in the same layout, without torch",
         "hf/NAME": "a model of the Hub, a folder or a GGUF file, run by transformers; needs truegrade[local]",

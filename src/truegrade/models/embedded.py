@@ -1,4 +1,4 @@
-"""``embedded/truegrade-micro``: the model in the box; ``embedded/PATH``: another small Llama in its layout."""
+"""``embedded/truegrade-micro``: the included model; ``embedded/PATH``: another small Llama in its layout."""
 
 from __future__ import annotations
 

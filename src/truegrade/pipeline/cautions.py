@@ -46,6 +46,11 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "samples without a reply are not scored",
             "run the same command again; for an imported file, find the missing rows",
         ),
+        "stopped": CodeMeaning(
+            "samples were not asked for, or replies have no verdict, because the run was stopped; they are not"
+            " counted",
+            "run the same command again",
+        ),
         "failed-requests": CodeMeaning(
             "samples whose request failed count as wrong, as they do in the harness that a profile reproduces",
             "request them again, or quote the profile's number with theirs; the profile strict leaves them out",

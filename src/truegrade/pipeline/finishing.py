@@ -64,6 +64,32 @@ def summarise_part(run: Run, problems: Mapping[str, Problem], *, window: Window,
     return summarise_run(run, problems, profiles, ks, window=window, cutoff=cutoff or stored.cutoff)
 
 
+def summarise_so_far(run: Run, problems: Mapping[str, Problem]) -> Summary:
+    """Count what a run holds that was stopped before its summary was written; nothing is written.
+
+    Args:
+        run: `Run.so_far`.
+        problems: those that it was to answer, by id.
+
+    Raises:
+        UserError: nothing was graded yet.
+    """
+    profiles = graders_of(run, problems)
+    if not profiles:
+        held = f"{len(run.answered())} of {len(problems) * run.manifest.samples_per_task} samples have a reply"
+        raise UserError(f"{run.given}: {held}, and none has a verdict yet; truegrade grade {run.given}")
+    return summarise_run(run, problems, profiles)
+
+
+def is_outgrown(run: Run) -> bool:
+    """Whether a run was stopped before its summary was written, or asked for more since and was stopped then."""
+    if not (run.path / "summary.json").exists():
+        return True
+    summary = read_summary(run)
+    whole = run.manifest.generation is not None and not summary.window
+    return whole and len(run.answered()) > summary.answered
+
+
 def graders_of(run: Run, problems: Container[str], *, besides: Container[str] = ()) -> list[Profile]:
     """Profiles with verdicts on some of these problems: an earlier grading may have been for another window.
 

@@ -193,7 +193,7 @@ def reply_form(
 # ---- Warnings from a run's manifest, counts and problems: parts left out, limits near, what a model has seen.
 
 
-IN_THE_BOX = "embedded/truegrade-micro"
+INCLUDED_MODEL = "embedded/truegrade-micro"
 """How the names of the models that come with the package begin."""
 SHOWN = 5
 """Problems that a warning names before it says how many more there are."""
@@ -229,7 +229,7 @@ def _partial(manifest: Manifest, tasks: int, window: Window) -> list[Caution]:
 
 
 def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:
-    """The warning that programs were shown to the model in the box when it was trained."""
+    """The warning that programs were shown to the included model when it was trained."""
     generation = manifest.generation
     if generation is None or not _is_shipped(generation.model):
         return []
@@ -264,7 +264,7 @@ def _adapters_past(manifest: Manifest) -> list[Caution]:
 
 def _is_shipped(model: str) -> bool:
     """Whether it is the model whose training programs are known, with an adapter or without."""
-    return model.startswith(IN_THE_BOX) and not model.startswith(f"{IN_THE_BOX}-early")
+    return model.startswith(INCLUDED_MODEL) and not model.startswith(f"{INCLUDED_MODEL}-early")
 
 
 def _was_shown(program: str) -> bool:
@@ -275,9 +275,9 @@ def _was_shown(program: str) -> bool:
 
 
 def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:
-    """The warning that the model in the box was asked what it cannot answer."""
+    """The warning that the included model was asked what it cannot answer."""
     generation = manifest.generation
-    if generation is None or not generation.model.startswith(IN_THE_BOX):
+    if generation is None or not generation.model.startswith(INCLUDED_MODEL):
         return []
     if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
         return []
@@ -322,6 +322,28 @@ def missing_replies(
             said = f"are not in the file, which has up to {_samples(manifest.samples_per_task)} per problem"
             found.append(_left_out(absent, expected, f"{said}, and are not scored"))
     return found
+
+
+def stopped(unasked: int, expected: int, texts: Texts, outcomes: VerdictTable) -> list[Caution]:
+    """The warning that the run was stopped before its end.
+
+    Args:
+        unasked: samples that no request was made for.
+        expected: samples that were to be answered.
+        texts: of each problem that the profile scores, the hash of each reply by sample.
+        outcomes: under the profile.
+    """
+    replies = sum(map(len, texts.values()))
+    left = 0
+    for task, row in texts.items():
+        verdicts = outcomes.get(task, ())
+        left += sum(sample >= len(verdicts) or verdicts[sample] is None for sample in row)
+    said = [f"{unasked:,} of {_samples(expected)} were not asked for"] if unasked else []
+    said += [f"{left:,} of {replies:,} replies have no verdict"] if left else []
+    if not said:
+        return []
+    sentence = f"stopped before the end: {', '.join(said)}, and are not counted; run the same command again"
+    return [caution("stopped", sentence, unasked + left, expected)]
 
 
 def _left_out(number: int, expected: int, said: str) -> Caution:

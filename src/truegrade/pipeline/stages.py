@@ -268,7 +268,7 @@ def prepare(
     refuse_ks(settings.ks, max(settings.n, _samples_there(folder)))
     reused = None if settings.reuse is None else read_reused(Path(settings.reuse), loaded)
     if settings.model == DEFAULT_MODEL:
-        notice(f"evaluating the model in the box, {DEFAULT_MODEL}; name another by `model`")
+        notice(f"evaluating the included model, {DEFAULT_MODEL}; name another by `model`")
     return Plan(
         loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
         reused=reused, batches=batches, role_models=role_models,

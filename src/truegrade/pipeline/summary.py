@@ -17,6 +17,7 @@ from truegrade.pipeline.generate import pooled_populations, population_rates, un
 from truegrade.pipeline.loading import made_for, scored
 from truegrade.pipeline.reasoning_summary import Questions, pass_rate_by_budget, questions, reasoning
 from truegrade.pipeline.sample_cautions import (
+    Texts,
     count_cautions,
     data_cautions,
     identical_samples,
@@ -25,6 +26,7 @@ from truegrade.pipeline.sample_cautions import (
     one_sample,
     replies_as_programs,
     reply_form,
+    stopped,
     stopped_by_results,
     unscored,
 )
@@ -356,7 +358,7 @@ def _own_cautions(
     texts = {task: row for task, row in shared.completions.texts.items() if task in problems}
     generation, errors = shared.manifest.generation, summary.grader_errors
     return [
-        *_without_reply(profile, shared),
+        *_without_reply(profile, shared, texts, outcomes),
         *data_cautions(shared.manifest, problems, shared.window),
         *(caution("agent", said) for said in (shared.agent.warnings if shared.agent else ())),
         *(caution("profile", said) for said in profile.warnings(problems.values())),
@@ -374,10 +376,14 @@ def _own_cautions(
     ]
 
 
-def _without_reply(profile: Profile, shared: _Shared) -> list[Caution]:
-    """What must be known of the samples that have none."""
+def _without_reply(profile: Profile, shared: _Shared, texts: Texts, outcomes: VerdictTable) -> list[Caution]:
+    """What must be known of the samples that have no reply or verdict."""
     expected, told = len(shared.problems) * shared.n, shared.completions
+    whole = shared.manifest.generation is None or shared.manifest.stopping is not UNSET
+    # a run that an earlier version stopped has its own warning
+    unasked = 0 if whole else expected - told.answered - told.failed
     found = missing_replies(shared.manifest, expected, told.answered, told.failed, profile)
+    found = [*stopped(unasked, expected, texts, outcomes), *found]
     if told.answered < expected and shared.manifest.stopping is not UNSET:
         return [*stopped_by_results(shared.manifest.stopping), *found]
     return found

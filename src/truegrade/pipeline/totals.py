@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import msgspec
 
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.sample_cautions import IN_THE_BOX
+from truegrade.pipeline.sample_cautions import INCLUDED_MODEL
 from truegrade.records import TOOL_CALLS, SampleKey
 from truegrade.statistics import NumberSummary, summarise
 from truegrade.store import Manifest
@@ -98,8 +98,8 @@ class CompletionTotals:
 
     def _may_be_longer(self, completion: CompletionFacts) -> bool:
         """Whether a higher limit could have let a reply that was cut go on."""
-        if self._limit is None:  # the model in the box then stops at the length that it has learned
-            return not completion.model.startswith(IN_THE_BOX)
+        if self._limit is None:  # the included model then stops at the length that it has learned
+            return not completion.model.startswith(INCLUDED_MODEL)
         return completion.usage is None or completion.usage.output_tokens >= self._limit
 
     def advice(self) -> str:

@@ -297,12 +297,13 @@ def score_card(profile: ProfileSummary, summary: Summary) -> Markup:
     interval = f"{100 * first.confidence:g} % CI {fmt.bounds(first.low, first.high)}"
     if first.low is None:
         interval = f"{100 * first.confidence:g} % CI: not available (one cluster)"
+    so_far = ", so far" if wording.how_far(summary) else ""
     scale = el("div", el("span", "0"), el("span", "50"), el("span", "100 %"), class_="scale", aria_hidden="true")
     return el(
         "article",
         el("h3", profile.profile, el("span", explained(first.metric), class_="metric")),
         el("p", fmt.percent(first.value), class_="value"),
-        el("p", explained(interval), class_="interval-text"),
+        el("p", explained(interval), so_far, class_="interval-text"),
         interval_plot(first, f"{first.metric} under {profile.profile}"),
         scale,
         facts(

@@ -15,7 +15,7 @@ from truegrade.report.glossary import explained, glossary_section
 from truegrade.report.markup import Markup, el
 from truegrade.report.methods import methods, sentences
 from truegrade.report.page_parts import render_page
-from truegrade.report.run_document import report_sections
+from truegrade.report.run_document import partial_result, report_sections
 from truegrade.report.sample_blocks import blocks
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
@@ -70,7 +70,7 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Markup
 
 def _what_is_shown(browser: Browser) -> str:
     shown, graded = len(browser.samples), fmt.plural(browser.graded, "graded sample")
-    keys = "Arrow keys move through the list, Enter opens a sample, Escape returns to the list."
+    keys = "Arrow keys, or j and k, move through the list, Enter opens a sample, Escape returns to the list."
     if shown >= browser.graded:
         return f"All {graded} are on this page. {keys}"
     words = f"{fmt.count(shown)} of {graded} are on this page: a seeded random selection, balanced by reason"
@@ -128,6 +128,7 @@ def report_document(material: ReportMaterial, browser: Browser | None = None) ->
         kind="report",
         about=(summary.benchmark, summary.model),
         lines=(
+            partial_result(summary),
             el("p", explained(wording.measured(summary)), class_="measured"),
             Prose(text=f"{asked} · graded under {rules}{more} · {manifest.created[:10]}", tone="asked"),
         ),

@@ -26,6 +26,7 @@ def page(
     header: Child,
     body: Child,
     *,
+    menu: Child = None,
     data: Child = None,
     styles: Iterable[str] = (),
     scripts: Iterable[str] = (),
@@ -36,6 +37,7 @@ def page(
         title: of the window.
         header: what stands before the first section.
         body: the sections.
+        menu: what leads to the sections, and stays in sight.
         data: what the scripts read.
         styles: assets beside those of every page.
         scripts: assets beside the switch of the theme, in order.
@@ -44,9 +46,10 @@ def page(
         title=join(title),
         style="\n".join(map(asset, (*STYLES, *styles))),
         header=join(header),
+        menu=join(menu),
         body=join(body),
         data=join(data),
-        script="\n".join(map(asset, ("theme.js", *scripts))),
+        script="\n".join(map(asset, ("theme.js", "tables.js", *scripts))),
     )
 
 
@@ -103,7 +106,6 @@ def render_page(document: doc.Document) -> str:
         el("p", f"Truegrade {document.kind}", class_="kicker"),
         el("h1", title, (join(el("span", " · ", class_="dim"), name) for name in of)),
         draw(document.lines),
-        el("nav", links, aria_label="Sections"),
     ]
     window = (
         document.about
@@ -114,6 +116,7 @@ def render_page(document: doc.Document) -> str:
         " · ".join(window),
         header,
         draw(parts),
+        menu=el("nav", links, class_="menu", aria_label="Sections"),
         data=document.data,
         styles=document.styles,
         scripts=document.scripts,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.standings import Matrix
 from truegrade.pipeline.summary import Summary
+from truegrade.records import Estimate
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -54,9 +55,9 @@ def estimates(summary: Summary) -> Table:
     names = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
     known = {profile.profile: {e.metric: e for e in profile.estimates} for profile in summary.profiles}
     codes = ", ".join(dict.fromkeys(one.code for one in summary.warnings))
-    alone = "; ".join(
-        [f", {summary.benchmark}, {summary.model}", *filter(None, map(wording.tiers, summary.profiles))]
-    )
+    partial = wording.how_far(summary)
+    told = [partial and f"partial: {partial}", *map(wording.tiers, summary.profiles)]
+    alone = "; ".join([f", {summary.benchmark}, {summary.model}", *filter(None, told)])
     if len(known) > MAX_ACROSS:
         head: tuple[str, ...] = ("profile", *names)
         rows: list[list[Cell]] = [[profile, *map(of.get, names)] for profile, of in known.items()]
@@ -68,7 +69,7 @@ def estimates(summary: Summary) -> Table:
             rows.append([doc.noted(name, wording.metric(name)), wording.problems_of(found), *found])
     return Table(
         slug="estimates",
-        caption="Estimates with their intervals",
+        caption=f"Estimates {'so far, ' if partial else ''}with their intervals",
         alone=f"{alone}; warnings: {codes}" if codes else alone,
         head=head,
         rows=rows,
@@ -103,17 +104,44 @@ def warnings(summary: Summary) -> Table:
 def profiles(matrix: Matrix) -> Table:
     """The same replies under each profile."""
     ks = sorted({k for row in matrix.rows for k in row.pass_at})
+    columns: dict[str, list[Estimate | None]] = {
+        f"pass@{k}": [row.pass_at.get(k) for row in matrix.rows] for k in ks
+    }
+    columns |= {
+        "any of N": [row.any_of_n for row in matrix.rows],
+        "all solutions": [row.all_solutions for row in matrix.rows],
+        "first sample": [row.first_sample for row in matrix.rows],
+    }
+    same = once(columns, matrix.samples_per_task)
     return Table(
         slug="profiles",
-        caption="The same replies under each profile",
+        caption=f"The same replies under each profile{same}",
         alone=f"; spread {100 * matrix.spread:.1f} points{wording.spread_note(matrix.warnings)}",
-        head=("profile", *(f"pass@{k}" for k in ks), "any of N", "all solutions", "first sample"),
-        rows=[
-            [row.profile, *(row.pass_at.get(k) for k in ks), row.any_of_n, row.all_solutions, row.first_sample]
-            for row in matrix.rows
-        ],
+        head=("profile", *columns),
+        rows=[[row.profile, *cells] for row, *cells in zip(matrix.rows, *columns.values(), strict=True)],
         look="numeric",
     )
+
+
+def once(columns: dict[str, list[Estimate | None]], samples_per_task: int) -> str:
+    """Take out the columns that equal ``pass@1`` as one sample was drawn per problem; what a caption says of it.
+
+    Args:
+        columns: name -> estimates; those taken out are deleted.
+        samples_per_task: with more than one nothing is equal by construction.
+    """
+    first = columns.get("pass@1")
+    if samples_per_task != 1 or first is None:
+        return ""
+    shown = [fmt.estimate(each) if each else "" for each in first]
+    equal = [
+        name
+        for name, found in columns.items()
+        if name != "pass@1" and [fmt.estimate(each) if each else "" for each in found] == shown
+    ]
+    for name in equal:
+        del columns[name]
+    return f"; with one sample per problem {', '.join(equal)} equal pass@1" if equal else ""
 
 
 def disagreements(summary: Summary) -> Table:
@@ -210,6 +238,7 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
     """
     print_parts(
         Prose(lead=wording.measured(summary)),
+        partial_result(summary),
         metrics_section(summary),
         reasoning(summary),
         groups_section(summary),
@@ -220,6 +249,12 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
         doc.Cautions([Prose(text=worded(warning.line)) for warning in summary.warnings]),
         console=console,
     )
+
+
+def partial_result(summary: Summary) -> Prose | None:
+    """That the run is not complete, before any number of it; None of a complete one."""
+    found = wording.how_far(summary)
+    return Prose(lead="Partial result: ", text=found, tone="partial") if found else None
 
 
 def print_matrix(matrix: Matrix, *, console: Console | None = None) -> None:

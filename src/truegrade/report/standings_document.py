@@ -241,7 +241,9 @@ def _result(pair: PairStanding, profile: str, folder: Path | None) -> Cell:
     state = None if pair.failure is None else "not complete"
     standing = next((each for each in pair.standings if each.profile == profile), None)
     if standing is None:
-        return doc.noted(None, state)
+        counted = [] if pair.so_far is None else pair.so_far.profiles
+        so_far = next((f"so far {wording.passes(each)}" for each in counted if each.profile == profile), None)
+        return doc.noted(so_far, state)
     rate = standing.headline
     warned = sum(not one.profiles or profile in one.profiles for one in pair.warnings)
     marks = doc.Linked(fmt.plural(warned, "warning"), "#warnings") if warned else None
@@ -336,7 +338,11 @@ def missing(
 ) -> list[list[Cell]]:
     """What the tables lack, in what state and why: benchmarks left out, and runs that are not complete."""
     rows: list[list[Cell]] = [[each.benchmark, "left out", worded(each.why)] for each in left_out]
-    rows += [[_name(pair), "not complete", worded(pair.failure)] for pair in pairs if pair.failure is not None]
+    rows += [
+        [_name(pair), "not complete", f"{worded(pair.failure)}{wording.so_far(pair.so_far)}"]
+        for pair in pairs
+        if pair.failure is not None
+    ]
     return rows
 
 

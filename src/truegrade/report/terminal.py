@@ -61,14 +61,14 @@ def _console_class() -> type[Console]:
 
 
 def plain_table(*titles: str) -> RichTable:
-    """A table with a line under its titles; where the terminal is narrow, all columns but the first wrap."""
+    """A table with a line under its titles."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_header=any(titles))
-    for place, title in enumerate(titles):
-        table.add_column(Text(title), overflow="fold", no_wrap=place == 0 and len(titles) > 1)
+    for title in titles:
+        table.add_column(Text(title), overflow="fold")
     return table
 
 
@@ -172,7 +172,13 @@ def _print_table(found: Table, out: Console) -> None:
             break
         left_out.append(title)
         made = _table(found, left_out)
-    out.print(made if _width(made, out) <= out.width else _table(found, left_out, broken=True))
+    if _width(made, out) > out.width:
+        made = _table(found, left_out, broken=True)
+    if _fit(made, out):
+        out.print(made)
+    else:
+        _print_rows(found, out)
+        return
     if left_out:
         out.print(Text(f"not shown for want of width: {', '.join(reversed(left_out))}", "dim"))
 
@@ -189,6 +195,46 @@ def _table(found: Table, left_out: Sequence[str], *, broken: bool = False) -> Ri
         shown = (_broken(cells[place]) if broken else read(cells[place]) for place in kept)
         row(made, *shown, bold=number in found.strong)
     return made
+
+
+def _fit(made: RichTable, out: Console) -> bool:
+    """Narrow the widest columns until a table fits; no title breaks inside a word, and a row keeps its name in one
+    line where that leaves room. False where there is no such way."""
+    from rich.cells import cell_len
+    from rich.measure import measure_renderables
+
+    excess = _width(made, out) - out.width
+    if excess <= 0:
+        return True
+    natural = [
+        measure_renderables(out, out.options.update(max_width=10_000), [column.header, *column.cells]).maximum
+        for column in made.columns
+    ]
+    room = sum(natural) - excess
+    words = [max(map(cell_len, str(column.header).split()), default=1) for column in made.columns]
+    for least in ([natural[0], *words[1:]], words):
+        caps = (cap for cap in range(max(natural), 0, -1) if sum(_capped(natural, least, cap)) <= room)
+        if (cap := next(caps, None)) is not None:
+            for column, width in zip(made.columns, _capped(natural, least, cap), strict=True):
+                column.width = width
+            return True
+    return False
+
+
+def _capped(natural: Sequence[int], least: Sequence[int], cap: int) -> list[int]:
+    return [max(low, min(width, cap)) for width, low in zip(natural, least, strict=True)]
+
+
+def _print_rows(found: Table, out: Console) -> None:
+    """A table that is too wide for the terminal, as named values row by row."""
+    from rich.text import Text
+
+    from truegrade.report.document import read
+
+    for cells in found.rows:
+        for title, cell in zip(found.titles, cells, strict=True):
+            out.print(Text.assemble((title, "dim"), "  ", read(cell)))
+        out.print()
 
 
 def _broken(cell: Cell) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from truegrade.analysis.standings import Matrix, RunStanding
+from truegrade.analysis.standings import Matrix, ProfileCount, RunCount, RunStanding
+from truegrade.benchmarks import BENCHMARKS
 from truegrade.errors import first_few
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.generate import POPULATIONS
@@ -103,12 +104,51 @@ def measured(summary: Summary) -> str:
     among = (
         f"{number} of {fmt.count(first.tasks + first.left_out)} {kind}" if first.left_out else f"{number} {kind}"
     )
+    among += " so far" if how_far(summary) else ""
     rate = f"{solves} {among}" if first.metric.endswith("pass@1") else f"{solves} by {first.metric} {among}"
     each = "one sample" if summary.samples_per_task == 1 else f"{summary.samples_per_task} samples"
     rules = profile.profile.partition("@")[0]
     several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
     warned = f"; {fmt.plural(len(summary.warnings), 'warning')}" if summary.warnings else ""
     return f"{summary.benchmark}: {subject} {rate}, {each} each, graded by {rules}{several}{warned}"
+
+
+def how_far(summary: Summary) -> str | None:
+    """How far a run has come that is not complete, and what goes on with it; None of a complete one."""
+    if all(one.code != "stopped" for one in summary.warnings):
+        return None
+    replies = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} have a reply"
+    n = summary.samples_per_task
+    verdicts = (
+        f"{fmt.count(sum(each.reasons.values()))} of {fmt.count(n * len(each.tasks))} have a verdict under"
+        f" {each.profile}"
+        for each in summary.profiles
+    )
+    name, command = summary.benchmark.partition(" (")[0], "the command that began it"
+    if name in BENCHMARKS and not summary.imported:
+        command = f"truegrade run {name} --model {summary.model}, with the options that it began with"
+    return (
+        f"{'; '.join([replies, *verdicts])}. Every number here is of these alone, and may change with the rest. To"
+        f" go on: {command}."
+    )
+
+
+def so_far(found: RunCount | None) -> str:
+    """What a run that is not complete holds, behind why it is not: a count of what came first, no estimate."""
+    if found is None:
+        return ""
+    said = [f"; so far {fmt.count(found.answered)} of {fmt.plural(found.expected, 'sample')} have a reply"]
+    said += [
+        f"{fmt.count(each.graded)} a verdict under {each.profile} ({passes(each)}, no estimate)"
+        for each in found.profiles
+    ]
+    return ", ".join(said)
+
+
+def passes(found: ProfileCount) -> str:
+    """How many of the verdicts so far pass."""
+    share = fmt.percent(found.passed / max(1, found.graded))
+    return f"{fmt.count(found.passed)} of {fmt.count(found.graded)} pass, {share}"
 
 
 def tiers(profile: ProfileSummary) -> str | None:

@@ -132,6 +132,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return (self.origins or {}).get(of)
 
     @property
+    def wanted(self) -> int:
+        """Problems that were to be answered, those shown in the prompts left out."""
+        if self.selected is None:
+            return self.benchmark.problems - len(self.excluded)
+        return sum(problem not in self.excluded for problem in self.selected)
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """What must not change between a run and its resumption."""
         config = self.generation.sha256 if self.generation else self.imported_from

@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files import run_log
-from truegrade.files.json_text import encode, read_json, with_checksum
+from truegrade.files.json_text import UNREADABLE, encode, read_json, with_checksum
 from truegrade.files.writing import writing
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
 from truegrade.registry import Origin, refuse_another_file
@@ -180,6 +180,16 @@ class Run:
     def profiles(self) -> tuple[str, ...]:
         """Ids of the profiles this run was graded under, in order of first grading."""
         return tuple(profile for profile in self.manifest.profiles if self.verdicts_path(profile).exists())
+
+    def so_far(self) -> Run:
+        """This run as if every profile with a verdict had graded it to its end; nothing is written.
+
+        A profile is noted in the manifest once its grading is through; here it counts from its first verdict.
+        """
+        begun = map(_profile_of, sorted(self.path.glob("verdicts.*.jsonl")))
+        added = {profile: now() for profile in begun if profile and profile not in self.manifest.profiles}
+        manifest = msgspec.structs.replace(self.manifest, profiles={**self.manifest.profiles, **added})
+        return Run(self.path, manifest, notice=self._notice, pack=self.pack)
 
     def completions(self) -> Iterator[Completion]:
         """Stream the completions in the order they arrived.
@@ -375,6 +385,20 @@ class Run:
     def _rows(self, profile: str | None) -> list[dict[str, Any]]:
         completions = {c.key: c for c in self.completions() if c.text is not None}
         return [_row(verdict, completions.get(verdict.key)) for verdict in self.verdicts(profile)]
+
+
+class _Named(msgspec.Struct, frozen=True):
+    profile: str
+
+
+def _profile_of(path: Path) -> str | None:
+    """Under which profile a journal's verdicts are; None of an empty one."""
+    with path.open("rb") as file:
+        line = file.readline()
+    try:
+        return msgspec.json.decode(line, type=_Named).profile if line.endswith(b"\n") else None
+    except UNREADABLE:  # a damaged line
+        return None
 
 
 def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_from_the_list_to_a_comparison(page, viewer):
 
     page.click("[data-run=parrot] a")
     page.wait_for_selector("#sample h3")
-    assert "Warnings" in page.inner_text("#overview")
+    assert "Warnings" in page.inner_text("#numbers") and "warning" in page.inner_text("#overview")
     page.select_option("#filter-outcome", "passed")
     wait_found(page, r"\d+ of 90 samples")
     page.locator("#list [aria-selected=true] .badge", has_text="passed").wait_for()
@@ -75,7 +75,7 @@ def test_the_report_opens_and_goes_back(page):
     page.wait_for_selector("#list [role=option]")
     assert "Truegrade report" in page.content()
     page.go_back()
-    page.wait_for_selector("#overview .card")
+    page.wait_for_selector("#numbers .card")
 
 
 def test_without_a_mouse(page):
@@ -104,6 +104,32 @@ def test_without_a_mouse(page):
     assert page.evaluate("document.activeElement.id") == "list"
     page.keyboard.press("Escape")
     page.wait_for_selector("#runs tr")
+
+
+def test_keys_of_the_samples_and_their_list(page):
+    page.click("[data-run=parrot] a")
+    page.wait_for_selector("#sample h3")
+    box = page.locator("#list").bounding_box()
+    assert box["y"] + 200 < 800, "the list of samples is above the fold"
+    page.evaluate("document.activeElement.blur()")
+    for key, place in (("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        page.wait_for_selector(f"#list [aria-selected=true][data-place='{place}']")
+    assert page.evaluate("document.activeElement.id") == "list"
+    assert page.get_attribute("#list", "aria-activedescendant") == "row-1"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "sample"
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    assert "previous sample" in page.inner_text("dialog") and page.get_attribute("dialog", "aria-labelledby")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    assert page.evaluate("document.activeElement.id") == "sample", "the focus goes back"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.keyboard.press("?")
+    assert page.locator("dialog").count() == 0 and page.input_value("#find") == "?", "text is text"
 
 
 def test_sorting_by_a_column(page):

@@ -21,14 +21,13 @@ from truegrade.datasets.download import find
 from truegrade.errors import UserError
 from truegrade.files.json_text import UNREADABLE
 from truegrade.pipeline.cautions import Caution
+from truegrade.pipeline.finishing import summarise_so_far
 from truegrade.pipeline.loading import problems_of
-from truegrade.pipeline.summary import summarise_run
-from truegrade.profiles import open_stored
 from truegrade.records import Estimate, Problem
 from truegrade.report.html import write_report
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Manifest, Run
-from truegrade.store.manifest import now, read_manifest, write_manifest
+from truegrade.store.manifest import read_manifest
 from truegrade.web.messages import Refusal
 
 # -------- One run in full: every number of its summary, what doubts it carries, and the facts of its manifest.
@@ -75,7 +74,8 @@ class Reports:
                 if files:
                     shutil.rmtree(page.parent, ignore_errors=True)
                 page = Path(tempfile.mkdtemp(dir=self._folder.name)) / "report.html"
-                write_report(_counted(folder, page.parent) if kind == "counted" else Run.open(folder.path), page)
+                run = Run.open(folder.path).so_far()
+                write_report(run, page, summarise_so_far(run, _problems(run)) if kind == "counted" else None)
                 self._made[folder.id] = (folder.files, page)
             return page.read_bytes()
 
@@ -90,39 +90,6 @@ def kind_of(folder: Folder, line: RunLine) -> Report:
         return "older"
     own = folder.files.get("report.html")
     return "stored" if own and own.mtime_ns >= folder.files["summary.json"].mtime_ns else "rebuilt"
-
-
-def _counted(folder: Folder, shadow: Path) -> Run:
-    """A run of links to this one's files, with a summary of what they hold now."""
-    run = Run.open(folder.path)
-    problems = _problems(run)
-    for name in folder.files:
-        if name.endswith(".jsonl") or name == "audit.json":
-            (shadow / name).symlink_to((folder.path / name).resolve())
-    graded = [profile for name in folder.verdict_files if (profile := _profile_of(folder.path / name))]
-    times = {profile: run.manifest.profiles.get(profile, now()) for profile in graded}
-    # A profile is noted in the manifest once its grading is through; here it counts from its first verdict.
-    write_manifest(shadow / "manifest.json", msgspec.structs.replace(run.manifest, profiles=times))
-    counted = Run.open(shadow)
-    summary = summarise_run(
-        counted, problems, [open_stored(profile, run.manifest.origin(profile), run.path) for profile in graded]
-    )
-    counted.write("summary.json", msgspec.json.encode(summary))
-    return counted
-
-
-class _Named(msgspec.Struct, frozen=True):
-    profile: str
-
-
-def _profile_of(path: Path) -> str | None:
-    """Under which profile a journal's verdicts are; None of an empty one."""
-    with path.open("rb") as file:
-        line = file.readline()
-    try:
-        return msgspec.json.decode(line, type=_Named).profile if line.endswith(b"\n") else None
-    except UNREADABLE:  # a damaged line
-        return None
 
 
 def _data_at_hand(folder: Folder) -> bool:

@@ -326,13 +326,6 @@ def is_running(folder: Folder, locked: frozenset[int] | None, now_ns: int) -> bo
     return lock.inode in locked if locked is not None else now_ns - folder.journals_ns < FRESH_S * 1e9
 
 
-def expected_tasks(manifest: Manifest) -> int:
-    """Tasks that a run was to answer, those shown in its prompts left out."""
-    if manifest.selected is None:
-        return manifest.benchmark.problems - len(manifest.excluded)
-    return sum(problem not in manifest.excluded for problem in manifest.selected)
-
-
 def iso(time_ns: int) -> str:
     """A time of the file system as UTC, ISO 8601; empty for 0."""
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="seconds") if time_ns else ""
@@ -342,7 +335,7 @@ def _counted_line(folder: Folder, counts: Counts, manifest: Manifest, running: b
     numbers = read_numbers(folder)
     generation = manifest.generation
     # A file's own problems are what an import was to answer.
-    tasks = numbers.tasks if generation is None and numbers is not None else expected_tasks(manifest)
+    tasks = numbers.tasks if generation is None and numbers is not None else manifest.wanted
     outgrown = numbers is None or folder.journals_ns > folder.files["summary.json"].mtime_ns
     if outgrown:
         counts.update(folder)

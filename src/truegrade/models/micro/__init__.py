@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 WEIGHTS = Path(__file__).parent / "weights" / "truegrade-micro"
-"""The shipped model, in Hugging Face's file layout."""
+"""The included model, in Hugging Face's file layout."""
 
 EARLY_WEIGHTS = WEIGHTS.with_name("truegrade-micro-early")
 """A shorter run of the same recipe: it leaves adapters something to learn."""

@@ -124,7 +124,7 @@ function startBrowser(index) {
 
   // ------------------------------------------------------------------------------------ events
 
-  const steps = { ArrowDown: () => current + 1, ArrowUp: () => current - 1, PageDown: () => current + 10, PageUp: () => current - 10, Home: () => 0, End: () => shown.length - 1 };
+  const steps = { j: () => current + 1, k: () => current - 1, ArrowDown: () => current + 1, ArrowUp: () => current - 1, PageDown: () => current + 10, PageUp: () => current - 10, Home: () => 0, End: () => shown.length - 1 };
   list.addEventListener("keydown", (event) => {
     if (event.key === "Enter") { event.preventDefault(); article.focus(); }
     if (!steps[event.key] || !shown.length) return;

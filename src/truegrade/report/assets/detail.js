@@ -45,14 +45,50 @@ function verdictFacts(verdict) {
   return facts.concat(verdict.notes || []).join(" · ");
 }
 
+const MAX_PIECES = 600;
+
+// Two texts as pieces, [text, is it in both]: words, numbers and single signs, by the longest common subsequence.
+function differing(one, other) {
+  const [a, b] = [one, other].map((text) => text.match(/\w+|\s+|[^\w\s]/g) || []);
+  if (a.length > MAX_PIECES || b.length > MAX_PIECES) return null;
+  const longest = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) {
+    longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+  }
+  const left = [], right = [];
+  let i = 0, j = 0;
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) { left.push([a[i++], true]); right.push([b[j++], true]); }
+    else if (j === b.length || (i < a.length && longest[i + 1][j] >= longest[i][j + 1])) left.push([a[i++], false]);
+    else right.push([b[j++], false]);
+  }
+  return [left, right];
+}
+
+// What only one text has is a <del> of the expected or an <ins> of what came, which is underlined or struck through.
+function marked(pieces, tag) {
+  const pre = preformatted(" ");
+  const nodes = [];
+  for (const [text, both] of pieces) {
+    const last = nodes.at(-1);
+    if (last && last.both === both) last.text += text;
+    else nodes.push({ text, both });
+  }
+  pre.replaceChildren(...nodes.map(({ text, both }) => (both ? text : make(tag, "", text))));
+  return pre;
+}
+
 function failureList(failure) {
   const list = make("dl", "failure");
-  for (const [title, text] of [["failing test", failure.test], ["expected", failure.expected], ["got", failure.got]]) {
+  const pieces = failure.expected && failure.got ? differing(failure.expected, failure.got) : null;
+  const shown = [["failing test", failure.test, null], ["expected", failure.expected, pieces && marked(pieces[0], "del")], ["got", failure.got, pieces && marked(pieces[1], "ins")]];
+  for (const [title, text, node] of shown) {
     if (!text) continue;
     const value = make("dd");
-    value.append(preformatted(text));
+    value.append(node || preformatted(text));
     list.append(make("dt", "", title), value);
   }
+  if (pieces) list.append(make("dt", "", "difference"), make("dd", "note", "struck through: expected and not there; underlined: there and not expected"));
   return list;
 }
 

@@ -1,4 +1,4 @@
-"""A tiny evolution of the shipped model: real training, real replies, real jail."""
+"""A tiny evolution of the included model: real training, real replies, real jail."""
 
 import os
 import subprocess

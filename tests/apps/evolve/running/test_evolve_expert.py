@@ -1,4 +1,4 @@
-"""Expert iteration of a shipped model: the same bytes however often it is killed; what its adapter learned."""
+"""Expert iteration of the included model: the same bytes however often it is killed; what its adapter learned."""
 
 import os
 import signal

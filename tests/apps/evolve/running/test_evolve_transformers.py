@@ -48,7 +48,7 @@ def test_the_way_of_coralx_with_a_tiny_code_llama(code_llama, tmp_path):
 
 
 def test_expert_iteration_learns_its_own_replies_by_peft(tmp_path):
-    """The embedded model's weights, run by transformers: what they repair becomes lessons."""
+    """The included model's weights, run by transformers: what they repair becomes lessons."""
     for package in ("peft", "transformers"):
         pytest.importorskip(package, reason=f"{package} is not installed")
     quick = read_settings("micro-quick")

@@ -1,4 +1,4 @@
-"""Adapters of the embedded model, trained in numpy: no torch, and the same bytes for the same order."""
+"""Adapters of the included model, trained in numpy: no torch, and the same bytes for the same order."""
 
 from __future__ import annotations
 

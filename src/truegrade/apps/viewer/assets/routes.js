@@ -26,17 +26,29 @@ function open() {
   if (openView) { openView.closed = true; openView.onclose.forEach((close) => close()); }
   if (!VIEWS[path]) { location.replace("#/"); return; }
   if (path === "/") lastList = location.hash || "#/";
-  openView = { node: byId("view"), closed: false, onclose: [], onkey: () => {} };
+  openView = { node: byId("view"), closed: false, onclose: [], onkey: () => {}, keys: [] };
   openView.node.replaceChildren();
   complain(null);
   VIEWS[path](openView, Object.fromEntries(given), given.getAll("run"));
   window.scrollTo(0, 0);
 }
 
+// The keys of the view that is open; the dialog itself is closed by Escape and gives the focus back.
+function showKeys() {
+  if (byId("keys-shown")) return;
+  const close = put("button", { type: "button", onclick: () => shown.close() }, "Close");
+  const shown = put("dialog", { id: "keys-shown", "aria-labelledby": "keys-title" }, put("h2", { id: "keys-title" }, "Keys"), facts(openView.keys), close);
+  shown.addEventListener("close", () => shown.remove());
+  document.body.append(shown);
+  shown.showModal();
+}
+
 window.addEventListener("hashchange", open);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input:not([type=checkbox]), select, textarea")) { if (event.key === "Escape") event.target.blur(); return; }
-  if (openView) openView.onkey(event);
+  if (!openView || byId("keys-shown")) return;
+  if (event.key === "?") { event.preventDefault(); showKeys(); }
+  else openView.onkey(event);
 });
 open();

@@ -10,8 +10,9 @@ const REPORTS = {
 
 function showRun(view, query) {
   const head = put("section", { id: "overview", "aria-label": "Overview" });
+  const more = put("section", { id: "numbers", "aria-labelledby": "numbers-title" });
   const samples = showSamples(view, query.run, query);
-  view.node.append(head, samples.section);
+  view.node.append(head, samples.section, more);
   setHeading(query.run, "");
   let shown = "";
 
@@ -19,19 +20,21 @@ function showRun(view, query) {
     const detail = await ask("/api/run", { run: query.run });
     if (view.closed) return;
     const text = JSON.stringify(detail);
-    if (text !== shown) { shown = text; head.replaceChildren(...overviewNodes(detail)); }
+    if (text !== shown) { shown = text; head.replaceChildren(...overviewNodes(detail)); more.replaceChildren(...numberNodes(detail)); }
     samples.section.hidden = detail.run.state === "unreadable";
     if (!samples.section.hidden) await samples.refresh();
   }
 
   view.onkey = (event) => {
     if (event.key === "/") { event.preventDefault(); samples.find.focus(); }
+    else if (event.key === "j" || event.key === "k") samples.step(event.key === "j" ? 1 : -1);
     else if (event.key === "Escape") location.hash = lastList;
   };
+  view.keys = [["j, ↓", "next sample"], ["k, ↑", "previous sample"], ["Enter", "go into the sample that is shown"], ["Escape", "from the sample to the list, from there to all runs"], ["/", "search"], ["Home, End", "first and last sample"]];
   poll(view, 4, look);
 }
 
-function overviewNodes({ run, profiles, warnings, facts: known, report }) {
+function overviewNodes({ run, profiles, warnings, report }) {
   setHeading(`${run.benchmark || run.id}${run.model ? ` · ${run.model}` : ""}`, run.id);
   const [words, note] = REPORTS[report];
   const link = words ? put("a", { class: "button", id: "report", href: `/report?${new URLSearchParams({ run: run.id })}` }, words) : null;
@@ -39,9 +42,18 @@ function overviewNodes({ run, profiles, warnings, facts: known, report }) {
   const nodes = [put("p", { class: "acts" }, put("a", { href: lastList }, "← All runs"), stateBadge(run.state), link, run.problem ? null : choose, note ? put("span", { class: "note" }, note) : null)];
   if (run.problem) nodes.push(put("p", { class: "trouble" }, run.problem));
   else nodes.push(progress(run));
-  if (profiles.length) nodes.push(put("h2", { class: "unseen" }, "Result"), put("div", { class: "cards" }, ...profiles.map(profileCard)));
+  const told = profiles.map(({ profile, estimates: [first] }) => put("span", {}, `${profile} ${first.metric} `, put("b", {}, percent(first.value)), ` ${bounds(first.low, first.high)}`));
+  const warned = warnings.length ? put("button", { type: "button", onclick: () => byId("warnings").scrollIntoView() }, `${whole(warnings.length)} ${warnings.length === 1 ? "warning" : "warnings"}`) : null;
+  if (told.length) nodes.push(put("p", { class: "acts" }, ...told, warned));
+  return nodes;
+}
+
+// Every number with its interval, what must be known of it, and what was asked.
+function numberNodes({ profiles, warnings, facts: known }) {
+  const nodes = [put("h2", { id: "numbers-title" }, "Result")];
+  if (profiles.length) nodes.push(put("div", { class: "cards" }, ...profiles.map(profileCard)));
   const lines = warnings.map((one) => (one.profiles.length ? `${one.profiles.join(", ")}: ${one.sentence}` : one.sentence));
-  if (lines.length) nodes.push(put("aside", { class: "warnings" }, put("h3", {}, "Warnings"), put("ul", {}, ...lines.map((line) => put("li", {}, line)))));
+  if (lines.length) nodes.push(put("aside", { class: "warnings", id: "warnings", "aria-label": "Warnings" }, put("h3", {}, "Warnings"), put("ul", {}, ...lines.map((line) => put("li", {}, line)))));
   nodes.push(put("details", {}, put("summary", {}, "What was asked"), facts(known)));
   return nodes;
 }

@@ -17,7 +17,7 @@ function showRuns(view, query) {
   const table = put("table", { class: "runs", "aria-describedby": "keys" }, put("thead", {}, head), body);
   const pager = put("nav", { class: "pager", "aria-label": "Pages" });
   const bar = put("div", { id: "chosen", hidden: true });
-  const keys = put("p", { class: "note", id: "keys" }, "Arrow keys go through the list, Enter opens, Space chooses, C compares what is chosen, / searches.");
+  const keys = put("p", { class: "note", id: "keys" }, "j and k or arrow keys go through the list, Enter opens, Space chooses, c compares what is chosen, / searches, ? lists all keys.");
   const others = put("div", { id: "others" });
   view.node.append(form, found, bar, table, pager, keys, others);
   setHeading("Runs", "");
@@ -123,7 +123,7 @@ function showRuns(view, query) {
   }
 
   body.addEventListener("keydown", (event) => {
-    const on = event.target.closest("tr"), steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 };
+    const on = event.target.closest("tr"), steps = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 };
     if (steps[event.key]) { event.preventDefault(); step(steps[event.key]); }
     else if (event.key === "Enter" && event.target === on) location.hash = runAddress(on.dataset.run);
     else if (event.key === " " && event.target === on) { event.preventDefault(); on.querySelector("input").click(); }
@@ -131,8 +131,9 @@ function showRuns(view, query) {
   view.onkey = (event) => {
     if (event.key === "/") { event.preventDefault(); find.focus(); }
     else if (event.key === "c") compareChosen();
-    else if (event.key === "ArrowDown" && document.activeElement === document.body && body.rows[0]) { event.preventDefault(); body.rows[0].focus(); }
+    else if (["ArrowDown", "j"].includes(event.key) && !body.contains(document.activeElement) && body.rows[0]) { event.preventDefault(); body.rows[0].focus(); }
   };
+  view.keys = [["j, ↓", "next run"], ["k, ↑", "previous run"], ["Enter", "open the run"], ["Space", "choose it for comparison"], ["c", "compare what is chosen"], ["/", "search"], ["Escape", "leave the search"]];
   let waiting;
   find.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => { state.q = find.value.trim(); change(); }, 150); });
   for (const [name, control] of Object.entries(controls)) control.addEventListener("change", () => { state[name] = control.value; change(); });

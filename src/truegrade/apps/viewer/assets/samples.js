@@ -102,13 +102,15 @@ function showSamples(view, run, query) {
 
   // ------------------------------------------------------------------------------------ events
 
-  const steps = { ArrowDown: () => current + 1, ArrowUp: () => current - 1, PageDown: () => current + 10, PageUp: () => current - 10, Home: () => 0, End: () => matching - 1 };
+  const steps = { j: () => current + 1, k: () => current - 1, ArrowDown: () => current + 1, ArrowUp: () => current - 1, PageDown: () => current + 10, PageUp: () => current - 10, Home: () => 0, End: () => matching - 1 };
   list.addEventListener("keydown", (event) => {
     if (event.key === "Enter") { event.preventDefault(); article.focus(); }
     if (!steps[event.key] || !matching) return;
     event.preventDefault();
+    event.stopPropagation();  // the view has the same keys, for where the list has no focus
     select(steps[event.key]());
   });
+  const step = (by) => { list.focus({ preventScroll: true }); if (matching) select(current + by); };
   article.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); list.focus(); } });
   list.addEventListener("click", (event) => { const row = event.target.closest("[data-place]"); if (row) select(Number(row.dataset.place)); });
   list.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
@@ -118,7 +120,7 @@ function showSamples(view, run, query) {
   for (const [name, control] of [["profile", profile], ["outcome", outcome], ["reason", reason], ["order", order]]) control.addEventListener("change", () => { state[name] = control.value; if (name === "profile") state.reason = ""; change(); });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(() => { Object.assign(state, { profile: "", outcome: "", reason: "", q: "", order: "failing" }); change(); }));
-  return { section, start: change, refresh: () => refresh(version < 0), find };
+  return { section, start: change, refresh: () => refresh(version < 0), find, step };
 }
 
 // The report's own way of showing a sample (detail.js).
