@@ -50,8 +50,9 @@ from truegrade.records import Problem
 from truegrade.report import format as fmt
 from truegrade.store.journal import Notice, ignore
 
-AGAIN, STARTS = 1.25, 30
-"""Times that programs are sent, and times that a grader is started, about, where cheats are sent as well."""
+AGAIN, STARTS, RUNS_S = 1.25, 30, 0.5
+"""Times that programs are sent, and times that a grader is started, about, where cheats are sent as well, by which one
+ends that runs them: it takes so many seconds more on a program that does not end."""
 PATIENCE = 12
 """Programs without any verdict, the references first, after which a grader is not asked further."""
 HANGS = 2
@@ -171,6 +172,8 @@ def send(
                     if part.measures:
                         heard.measured(target, part.sent, time.monotonic() - began)
                     if part.decides and repeat == 0:
+                        journal.sync()
+                        decided(heard.seconds(target, part.sent))  # about as long as it takes to send again
                         send_again(target, sent, heard.given, manifest.pass_at, journal.append)
                         journal.sync()
                         decided(heard.seconds(target, behind[len(part.sent) :]))
@@ -190,7 +193,7 @@ def _announce(target: Target, heard: _Heard, left: Sequence[Dispatch], notice: N
     if target.limit_s is None or not heard.right_s:
         return
     endless = sum(is_endless(one.probe) for one in left)
-    takes = fmt.seconds(fmean(heard.right_s))
+    takes = fmt.seconds(max(0.001, fmean(heard.right_s)))
     total = ceil(heard.seconds(target, left))
     about = f"about {fmt.seconds(total)}" if total > SOON_S else f"less than {SOON_S} s"
     said = f"{target.name}: a right program takes {takes}, and {fmt.plural(len(left), 'program')} {about}"
@@ -280,7 +283,8 @@ class _Heard:
         cheats = any(one.probe.kind == "cheat" for one in left)
         each, each_endless = (fmean(found) if found else 0.0 for found in (self.right_s, self.endless_s))
         programs = (len(left) - endless) * each + endless * each_endless
-        starts = (len(left) / MOST_PIECE + LEAST_PIECES + STARTS * cheats) * self._start_s
+        runs = self.hung or not self.endless_s or each_endless > RUNS_S + each
+        starts = (len(left) / MOST_PIECE + LEAST_PIECES + STARTS * (cheats and runs)) * self._start_s
         return (programs * (AGAIN if cheats else 1) + starts) / target.lanes
 
     def unusable(self, problems: Mapping[str, Problem]) -> UserError:

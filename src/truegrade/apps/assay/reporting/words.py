@@ -222,8 +222,8 @@ def pays_everything(measure: GraderMeasure) -> str:
     if not sent or stubs < sent or not of.impossible_tried or of.impossible_paid < of.impossible_tried:
         return ""
     return (
-        "It pays every stub, and everything on impossible tests: are the tests handed to it in the form that it"
-        " runs? --show-call prints one call."
+        "It pays every stub, and everything on impossible tests: does it run the tests at all, and are they handed"
+        " to it in the form that it reads?"
     )
 
 
