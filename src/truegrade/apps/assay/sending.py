@@ -18,6 +18,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import chain, groupby
 from math import ceil
 from statistics import fmean
@@ -50,9 +51,10 @@ from truegrade.records import Problem
 from truegrade.report import format as fmt
 from truegrade.store.journal import Notice, ignore
 
+SOON_S = 15
 AGAIN, STARTS, RUNS_S = 1.25, 30, 0.5
-"""Times that programs are sent, and times that a grader is started, about, where cheats are sent as well, by which one
-ends that runs them: it takes so many seconds more on a program that does not end."""
+"""Times that programs are sent, and times that a grader is started, about, where cheats are sent as well: they end
+one that runs them, which takes so many seconds more on a program that does not end."""
 PATIENCE = 12
 """Programs without any verdict, the references first, after which a grader is not asked further."""
 HANGS = 2
@@ -153,39 +155,50 @@ def send(
     progress.start(f"grade as {target.name}", total=len(sent) * len(repeats), done=done)
     try:
         with folder.append(VERDICTS, Said) as journal:
+            resend = partial(send_again, target, sent, heard.given, manifest.pass_at, journal.append)
+
+            def tell(left_s: float) -> None:
+                journal.sync()
+                decided(left_s)
+
             for repeat in repeats:
                 left = [one for one in sent if (one.probe.id, repeat) not in told]
                 turn = _Round(target, probes, heard, manifest.pass_at, journal.append)
-                todo = [part for part in parts(target, left) if part.sent]
-                for place, part in enumerate(todo):
-                    behind = [one for later in todo[place:] for one in later.sent]
-                    if repeat == 0 and not part.measures and all(one.measures for one in todo[:place]):
-                        _announce(target, heard, behind, notice)
-                    began = time.monotonic()
-                    for each in turn.answers(part.sent):
-                        row = each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat)
-                        journal.append(row)
-                        progress.advance()
-                        heard.take(row)
-                        if heard.is_hopeless:
-                            raise heard.unusable(problems)
-                    if part.measures:
-                        heard.measured(target, part.sent, time.monotonic() - began)
-                    if part.decides and repeat == 0:
-                        journal.sync()
-                        decided(heard.seconds(target, part.sent))  # about as long as it takes to send again
-                        send_again(target, sent, heard.given, manifest.pass_at, journal.append)
-                        journal.sync()
-                        decided(heard.seconds(target, behind[len(part.sent) :]))
+                first = partial(_in_parts, target, turn, heard, notice, tell, resend)
+                for each in turn.answers(left) if repeat else first(left):
+                    row = each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat)
+                    journal.append(row)
+                    progress.advance()
+                    heard.take(row)
+                    if heard.is_hopeless:
+                        raise heard.unusable(problems)
             if sent and not heard.verdicts:
                 raise heard.unusable(problems)
             if not heard.spoiled:
-                send_again(target, sent, heard.given, manifest.pass_at, journal.append)
+                resend()
     finally:
         progress.finish()
 
 
-SOON_S = 15
+def _in_parts(
+    target: Target, turn: _Round, heard: _Heard, notice: Notice, tell: Callable[[float], object],
+    resend: Callable[[], object], left: Sequence[Dispatch],
+) -> Iterator[Said]:  # fmt: skip
+    """What the grader says, part by part; the caller has ``heard`` take each row before it asks for the next."""
+    todo = [part for part in parts(target, left) if part.sent]
+    heard.settle_limit(target)
+    for place, part in enumerate(todo):
+        behind = [one for later in todo[place:] for one in later.sent]
+        if not part.measures and all(one.measures for one in todo[:place]):
+            _announce(target, heard, behind, notice)
+        began = time.monotonic()
+        yield from turn.answers(part.sent)
+        if part.measures:
+            heard.settle_limit(target, pieces(part.sent), time.monotonic() - began)
+        if part.decides:
+            tell(heard.seconds(target, part.sent))  # about as long as it takes to send again
+            resend()
+            tell(heard.seconds(target, behind[len(part.sent) :]))
 
 
 def _announce(target: Target, heard: _Heard, left: Sequence[Dispatch], notice: Notice) -> None:
@@ -253,8 +266,11 @@ class _Heard:
         """Count one row; what was not sent needs no patience."""
         self.given.add(said)
         probe = self._sent.get(said.probe)
-        if probe is not None and said.wall_s is not None and (is_endless(probe) or _is_reference(probe)):
-            (self.endless_s if is_endless(probe) else self.right_s).append(said.wall_s)
+        if probe is not None and said.passed is not None and said.wall_s is not None:
+            if is_endless(probe):
+                self.endless_s.append(said.wall_s)
+            elif _is_reference(probe):
+                self.right_s.append(said.wall_s)
         if said.passed is not None:
             self.verdicts += 1
             return
@@ -269,13 +285,13 @@ class _Heard:
         """Whether it gave no verdict at all, of so many programs that it is asked no further."""
         return not self.verdicts and (self._silent >= PATIENCE or self._hangs >= HANGS)
 
-    def measured(self, target: Target, sent: Sequence[Dispatch], wall_s: float) -> None:
-        """Take how long a part took that is there to be measured."""
+    def settle_limit(self, target: Target, talks: Sequence[Sequence[Dispatch]] = (), wall_s: float = 0.0) -> None:
+        """Have the grader's limit follow the references; so long took the conversations that measured them."""
         if self.right_s:
             target.derive_limit(max(self.right_s))
-        if not self._start_s and target.restarts:
-            talks = min(len(pieces(sent)), target.lanes)
-            self._start_s = max(0.0, wall_s * talks - sum(self.right_s)) / len(pieces(sent))
+        if talks and not self._start_s and target.restarts:
+            side_by_side = min(len(talks), target.lanes)
+            self._start_s = max(0.0, wall_s * side_by_side - sum(self.right_s)) / len(talks)
 
     def seconds(self, target: Target, left: Sequence[Dispatch]) -> float:
         """How long the programs that are left take, about, with what is sent again and each new start."""
