@@ -1,11 +1,13 @@
-"""Pieces of work in order: rows by turns, or several at once in threads, with results as the pieces came."""
+"""Pieces of work: rows by turns, or several at once in threads, with results in order or as they come."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import zip_longest
+from queue import SimpleQueue
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
@@ -55,3 +57,45 @@ def in_order(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def as_they_come(
+    pieces: Sequence[Piece], work: Callable[[Piece], Iterable[Result]], *, workers: int
+) -> Generator[Result, None, None]:
+    """Work on pieces in threads, and give every result of each as soon as it is there.
+
+    Where the results are not all taken, no further one is asked for, and nothing under way is waited for.
+
+    Raises:
+        Exception: what ``work`` raises.
+    """
+    waiting: SimpleQueue[Piece | None] = SimpleQueue()
+    told: SimpleQueue[tuple[Result] | BaseException | None] = SimpleQueue()
+    over, running = threading.Event(), min(workers, len(pieces))
+
+    def take() -> None:
+        try:
+            while (piece := waiting.get()) is not None:
+                for result in work(piece):
+                    told.put((result,))
+                    if over.is_set():
+                        return
+            told.put(None)
+        except BaseException as error:
+            told.put(error)
+
+    for piece in (*pieces, *[None] * running):
+        waiting.put(piece)
+    for _ in range(running):
+        threading.Thread(target=take, name="as-they-come", daemon=True).start()
+    try:
+        while running:
+            got = told.get()
+            if isinstance(got, BaseException):
+                raise got
+            if got is None:
+                running -= 1
+            else:
+                yield got[0]
+    finally:
+        over.set()

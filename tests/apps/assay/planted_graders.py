@@ -91,6 +91,7 @@ class Planted:
         return rate * (1 - self.flaky) + (1 - rate) * self.flaky
 
     keeps_state = restarts = True
+    lanes = 1
 
     def said(self, probes, seed, repeats=1):
         """All rows: what is sent first, and what is sent again to tell it from chance."""

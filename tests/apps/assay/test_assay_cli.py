@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -237,3 +238,15 @@ def test_the_commands_are_listed_and_explained(command):
     shown = assay("--help").stdout
     assert f"  {command} " in shown and "None" not in shown
     assert "Usage:" in assay(command, "--help").stdout
+
+
+def test_the_example_of_the_docs_prints_what_stands_there(tmp_path, monkeypatch):
+    """A reward with the fault of lm-evaluation-harness' issue 4212: the test that the prompt shows decides."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[3] / "docs/assay.md").read_text()
+    part = page[page.index("### An example") :]
+    source, shown = (part.split(f"```{name}\n")[1].split("```")[0] for name in ("python", "console"))
+    Path("shown_test.py").write_text(source)
+    command, *expected = shown.splitlines()
+    printed = assay(*shlex.split(command.removeprefix("$ truegrade assay "))).stdout
+    assert [line for line in expected if line != "…" and line not in printed.splitlines()] == []

@@ -5,12 +5,14 @@ import re
 
 import pytest
 from msgspec import structs
+from targets_support import jailed
 
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.folder import AssayFolder
 from truegrade.apps.assay.opening import replay
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, OracleTask, Problem
+from truegrade.settings import Silent
 
 SMALL = Battery(per_problem=16, inputs=60, cheats_per_problem=3)
 
@@ -206,3 +208,73 @@ def test_problems_whose_tests_have_no_such_form_are_counted_with_the_form_that_h
     assert found.endswith("; `tests_as=check` holds them")
     with pytest.raises(UserError, match="`tests_as=check` holds them"):
         assay(grader=grade, problems=problems[:1], battery=few, out=tmp_path / "b", workers=1)
+
+
+HANGS = """
+def reward(program, tests):
+    space = {}
+    try:
+        exec(program, space)
+        for test in tests:
+            exec(test, space)
+    except Exception:
+        return 0.0
+    return 1.0
+"""
+
+
+@jailed
+def test_a_reward_without_a_limit_is_timed_by_right_programs_and_what_does_not_end_costs_one_limit(
+    tmp_path, monkeypatch
+):
+    """The time is told before the battery is sent, and each hang is said to be one."""
+    monkeypatch.setattr("truegrade.apps.assay.targets.asking.LEAST_S", 1.0)
+    (tmp_path / "rewards.py").write_text(HANGS)
+    told: list[str] = []
+    battery = Battery(classes=("right", "mutants", "outputs", "stubs"), per_problem=6, inputs=20)
+    (result,) = assay(["micro-repair"], limit=2, battery=battery, grader=f"{tmp_path}/rewards.py:reward",
+                      out=tmp_path / "a", workers=2, notice=told.append)  # fmt: skip
+    said = r"rewards.py:reward: a right program takes [\d.]+ m?s, and \d+ programs (less than 15|about .*) s; one"
+    said += r" that does not end got no answer, so the \d+ others are not sent; no answer in 1 s \(`timeout_s`\)"
+    assert re.search(said, told[-1])
+    rows = [json.loads(line) for line in (result.folder / "verdicts.jsonl").read_bytes().splitlines()]
+    assert rows[0]["wall_s"] is not None  # a reference
+    late = [row for row in rows if row["passed"] is None and row.get("detail", "").startswith("grader_hung")]
+    assert sum("no answer in 1 s" in row["detail"] for row in late) == 1 < len(late)
+    assert next(share for share in result.measures[0].shares if share.kind == "output").no_verdict
+
+
+@jailed
+def test_a_grader_that_answers_nothing_behind_a_cheat_is_started_anew(tmp_path):
+    """Otherwise no program behind it would get a verdict."""
+    (tmp_path / "rewards.py").write_text(
+        "spoiled = []\n"
+        "def reward(program, tests):\n"
+        "    if 'def __eq__(self' in program:\n"
+        "        spoiled.append(program)\n"
+        "    if spoiled:\n"
+        "        raise RuntimeError('spoiled')\n"
+        "    return 'sorted(kept)' in program\n"
+    )
+    battery = Battery(classes=("right", "cheats"), inputs=20)
+    (result,) = assay(grader=f"{tmp_path}/rewards.py:reward", problems=[problem(2, STRONG)], battery=battery,
+                      out=tmp_path / "a", workers=1)  # fmt: skip
+    answered = {one.channel for one in result.measures[0].channels if one.probes}
+    assert len(answered) > 8
+
+
+def test_what_is_known_is_told_where_an_assay_is_stopped(tmp_path):
+    class Stopping(Silent):
+        left = 9
+
+        def advance(self, **_: object) -> None:
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+
+    told: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        assay(grader=lambda program, tests: True, problems=[problem(2, STRONG)], out=tmp_path / "a", workers=1,
+              progress=Stopping(), notice=told.append, battery=Battery(inputs=20))  # fmt: skip
+    assert re.search(r"<lambda>, so far \(\d+ of \d+ programs\): CAN BE PAID WITHOUT SOLVING: ", told[-1])
+    assert not (tmp_path / "a" / "summary.json").exists()

@@ -205,6 +205,18 @@ def test_pay_without_a_channel_is_said_in_programs(loose):
     assert said.startswith("yes, 1 of 3 programs were paid on impossible tests, and 0 of 9")
 
 
+def test_where_a_constant_is_paid_programs_are_named_before_channels(loose):
+    """It takes no channel to be paid by a grader that looks for a word."""
+    measure = loose.summary.measures[0]
+    both = replace(measure.unearned, paid=6, tried=6, by_kind={"stub": (3, 3), "cheat": (3, 3)})
+    said = answer(loose, open_channels=("report",), unearned=both)
+    assert said.startswith("yes, 6 of 6 programs that solve nothing were paid (stubs 3 of 3, cheats 3 of 3)")
+    assert said.endswith("; 1 of 1 channel (report)")
+    everything = replace(both, impossible_tried=2, impossible_paid=2)
+    text = " ".join(printed(changed(loose, unearned=everything)).split())
+    assert "It pays every stub, and everything on impossible tests: does it run the tests at all" in text
+
+
 def test_a_channel_whose_cheats_the_tests_accept_as_well_is_named_beside_no(loose):
     """Weak tests are told apart from a grader that can be cheated."""
     said = answer(loose, **unpaid(loose, open_channels=("report",)))

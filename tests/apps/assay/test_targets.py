@@ -29,7 +29,7 @@ from targets_support import (
     verdicts,
 )
 
-from truegrade.apps.assay.sending import dry
+from truegrade.apps.assay.running import dry
 from truegrade.apps.assay.targets.opening import open_target
 from truegrade.errors import UserError
 

@@ -92,15 +92,26 @@ def test_trl_text_columns_hold_other_shapes_as_json():
     assert kwargs["answer"] == kwargs["tests"]
 
 
-def contract(call, kind):
-    """A row of the table in the docs, for a problem with two tests."""
+def handed(call, kind):
+    """Name to shape."""
     target = open_target(print, call="plain", tests_as=call.tests_as)
     problem = echo_problem() if call.name == "sandboxfusion" else add_problem()
+    asked_so = target._asker.question(sending(RIGHT, problem=problem))
+    return {name: said for name, _, said in handed_over(call, asked_so, kind)}
+
+
+def contract(call, kind):
+    """A row of the table in the docs, for a problem with two tests."""
+    got, like, read = handed(call, kind), "", READ.get(call.name, "a verdict")
+    if call.name == "trl-text":
+        of = handed(CALLS["trl"], kind)
+        got = {name: said for name, said in got.items() if of.pop(name) != said}
+        like, read = "as `trl`, but ", "as `trl`" if read == READ["trl"] and not of else ""
     shapes: dict[str, list[str]] = {}
-    for name, _, said in handed_over(call, target._asker.question(sending(RIGHT, problem=problem)), kind):
+    for name, said in got.items():
         shapes.setdefault(said, []).append(f"`{name}`")
-    got = "; ".join(f"{', '.join(names)}: {said}" for said, names in shapes.items())
-    return f"| `{call.name}` | {kind} | {got} | {READ.get(call.name, 'a verdict')} |"
+    row = "; ".join(f"{', '.join(names)}: {said}" for said, names in shapes.items())
+    return f"| `{call.name}` | {kind} | {like}{row} | {read} |"
 
 
 def test_the_contracts_in_the_docs_are_those_of_the_calls():

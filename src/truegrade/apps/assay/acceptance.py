@@ -31,6 +31,13 @@ class SettledVerdict(NamedTuple):
 _NO_SCORE = float("-inf")
 
 
+def settled_row(row: Said) -> SettledVerdict:
+    """A row of the journal as a verdict."""
+    # NaN is no number to compare with.
+    score = _NO_SCORE if row.score is None or isnan(row.score) else row.score
+    return SettledVerdict(row.passed is None, row.repeat, bool(row.passed), score)
+
+
 class GraderVerdicts:
     """What one grader said; the order of its rows does not matter."""
 
@@ -44,9 +51,7 @@ class GraderVerdicts:
 
     def add(self, row: Said) -> None:
         """Take one row."""
-        # NaN is no number to compare with.
-        score = _NO_SCORE if row.score is None or isnan(row.score) else row.score
-        verdict = SettledVerdict(row.passed is None, row.repeat, bool(row.passed), score)
+        verdict = settled_row(row)
         if row.fresh:
             self.again[row.probe].append(verdict)
             return

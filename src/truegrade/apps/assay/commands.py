@@ -124,8 +124,9 @@ def assay() -> None:
 @click.option("--packages", callback=names_of, metavar="NAMES",
               help="Installed packages that a grader in the jail may import, as a,b,c.")  # fmt: skip
 @click.option("--jail/--no-jail", default=True, help="Run a foreign grader inside the jail. [default: inside]")
-@click.option("--timeout", "timeout_s", default=60.0, show_default=True, type=Number(min=0, min_open=True),
-              help="Seconds that a foreign grader may take for one probe.")  # fmt: skip
+@click.option("--timeout", "timeout_s", type=Number(min=0, min_open=True), metavar="SECONDS",
+              help="Seconds that a foreign grader may take for one program. [default: ten times what the slowest"
+              " right one took, at least 12 and at most 60]")  # fmt: skip
 @click.option("--pass-at", type=Number(), metavar="SCORE",
               help="Score from which on a grader accepts. [default: what it gives the reference]")  # fmt: skip
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(min=1),
@@ -199,7 +200,7 @@ def call_lines(benchmarks: Sequence[str], options: Mapping[str, Any]) -> Iterato
     loaded = load_benchmarks(benchmarks, (), options["data"], options["task_args"], notice)[0]
     problem = select(loaded, options["limit"], options["ids"])[0]
     grader = next(iter(options["grader"]), "")
-    return show_call(problem, grader, options["call"], options["tests_as"])
+    return show_call(problem, grader, options["call"], options["tests_as"], options["timeout_s"])
 
 
 def _typed() -> str:

@@ -24,7 +24,14 @@ from truegrade.apps.assay.probes.labelled import replies as replies_of
 from truegrade.apps.assay.records import Battery, Danger, Probe
 from truegrade.apps.assay.reporting.assay_document import write_assay_page
 from truegrade.apps.assay.reporting.material import gather_folder
-from truegrade.apps.assay.running import AssayRequest, label_limits, plan, run_assay, write_battery
+from truegrade.apps.assay.running import (
+    AssayRequest,
+    label_limits,
+    plan,
+    run_assay,
+    tell_so_far,
+    write_battery,
+)
 from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.opening import (
     TESTS_INSIDE,
@@ -73,7 +80,7 @@ def assay(
     danger: Danger | None = None,
     mine: bool = False,
     packages: Sequence[str] = (),
-    timeout_s: float = 60.0,
+    timeout_s: float | None = None,
     jail: bool = True,
     dry: str | Path | None = None,
     pass_at: float | None = None,
@@ -111,7 +118,8 @@ def assay(
         danger: the most dangerous programs that graders outside the jail may be sent; None for ``h0``.
         mine: a grader at another machine's address is the caller's own.
         packages: installed packages that a grader in the jail may import, with what they require.
-        timeout_s: seconds that a foreign grader may take for one probe.
+        timeout_s: seconds that a foreign grader may take for one program; None for ten times what the slowest
+            right program took, at least 12 and at most 60.
         jail: False runs a foreign function or command outside the jail, under limits of resources only.
         dry: a folder to write the probes into, with what each does; nothing is sent.
         pass_at: score from which on a grader that gives numbers accepts; None: what it gives the reference.
@@ -191,7 +199,11 @@ def assay(
                     continue
                 if said := plan(request, len(benchmark.problems)):
                     notice(said)
-                summary, unusable = run_assay(request, progress or Silent())
+                try:
+                    summary, unusable = run_assay(request, progress or Silent(), notice)
+                except KeyboardInterrupt:
+                    tell_so_far(request, notice)
+                    raise
                 write_assay_page(gather_folder(folder, command), folder.path / PAGE)
             results.append(
                 AssayResult(

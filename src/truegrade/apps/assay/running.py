@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -23,16 +24,20 @@ from truegrade.apps.assay.measures import AssaySummary
 from truegrade.apps.assay.measuring import measure
 from truegrade.apps.assay.paying import UnearnedPrograms
 from truegrade.apps.assay.probes.labelled import ClaimedProbe
-from truegrade.apps.assay.records import Dispatch, Probe, Said
-from truegrade.apps.assay.sending import dry, send, wanted
+from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Probe, Said
+from truegrade.apps.assay.reporting import words
+from truegrade.apps.assay.sending import send, wanted
 from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.opening import ProfileTarget
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
+from truegrade.files.writing import require_writable, writing
 from truegrade.pipeline.verdicts import Progress
 from truegrade.profiles import find_profile
 from truegrade.records import Problem
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.settings import Silent
+from truegrade.store.journal import Notice, ignore
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -132,15 +137,23 @@ def plan(request: AssayRequest, of: int) -> str:
     each = mutants + sum(EACH.get(name, 0) for name in battery.classes)
     programs = new * each + 4 * cheats  # with twins and controls
     graders = [target.name for target in request.targets]
-    minutes = (new * LABEL_CPU_S + programs * len(graders) * PROGRAM_CPU_S) / request.workers / 60
+    own = [target.name for target in request.targets if target.limit_s is None]
+    minutes = max(1, round((new * LABEL_CPU_S + programs * len(own) * PROGRAM_CPU_S) / request.workers / 60))
+    takes = (
+        f"about {minutes} min if one takes {PROGRAM_CPU_S:g} s" if own else f"about {minutes} min to label them"
+    )
+    if len(own) < len(graders):
+        takes += f"{f' with {own[0]}' if own else ''}; then the time of foreign graders is measured and told"
     more = f"; the same command with `limit` {of} goes on in the same folder" if chosen < of else ""
     return (
         f"{new} new of {chosen} problems ({of} in {request.manifest.benchmark.name}): about {programs} programs to"
-        f" {' and '.join(graders)}, about {max(1, round(minutes))} min if one takes {PROGRAM_CPU_S:g} s{more}"
+        f" {' and '.join(graders)}, {takes}{more}"
     )
 
 
-def run_assay(request: AssayRequest, progress: Progress) -> tuple[AssaySummary, dict[str, str]]:
+def run_assay(
+    request: AssayRequest, progress: Progress, notice: Notice = ignore
+) -> tuple[AssaySummary, dict[str, str]]:
     """Build what is not built, send what was not sent, and count; the folder is locked by the caller.
 
     Returns:
@@ -157,13 +170,38 @@ def run_assay(request: AssayRequest, progress: Progress) -> tuple[AssaySummary, 
     unusable: dict[str, str] = {}
     for target in request.targets:
         try:
-            send(target, probes, request.problems, request.folder, request.manifest, progress)
+            send(
+                target, probes, request.problems, request.folder, request.manifest, progress, notice,
+                partial(tell_so_far, request, notice, target.name),
+            )  # fmt: skip
         except UserError as error:  # the others are measured all the same
             unusable[target.name] = str(error)
     if unusable and len(unusable) == len(request.targets):
         raise UserError("; ".join(unusable.values()))
     _judge_by_own_tests(request, probes, progress)
     return count(request.folder, request.problems, request.confidence), unusable
+
+
+LONG_S = 10.0
+"""Seconds for which nobody waits without an answer."""
+
+
+def tell_so_far(request: AssayRequest, notice: Notice, grader: str = "", left_s: float = LONG_S) -> None:
+    """Say what is known of a grader, or of all, where what is left takes long; no file of the folder holds it."""
+    if left_s < LONG_S:
+        return
+    probes, said = list(request.folder.probes()), list(request.folder.said())
+    if not any(each.passed is not None and grader in ("", each.grader) for each in said):
+        return
+    _judge_by_own_tests(request, probes, Silent())
+    measures, _ = measure(
+        probes, said, request.problems, confidence=request.confidence, pass_at=request.manifest.pass_at,
+        graders=request.manifest.graders, own=request.folder.own_verdicts(),
+    )  # fmt: skip
+    for one in measures:
+        if grader in ("", one.grader) and one.probes:
+            answer = f"{words.QUESTION}: {words.answer(one)}"
+            notice(f"{one.grader}, so far ({one.probes} of {len(probes)} programs): {answer}")
 
 
 def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress: Progress) -> None:
@@ -194,6 +232,52 @@ def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress
                     progress.advance()
                 progress.finish()
                 journal.sync()
+
+
+PROGRAMS, INDEX = "probes", "battery.jsonl"
+DOES: dict[Danger, str] = {
+    "h0": "returns values, prints, raises: harmless anywhere",
+    "h1": "touches the interpreter that it runs in, and may end it",
+    "h2": "writes files in its working folder",
+}
+
+
+def dry(targets: Sequence[Target], dispatches: Sequence[Dispatch], folder: Path) -> Path:
+    """Write every probe as a file, and a line about each: what it would do, and which grader would get it.
+
+    Returns:
+        The path of ``battery.jsonl`` in the folder, beside which stand ``probes/ID.py`` (``.txt`` for replies).
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    require_writable(folder)
+    lines = []
+    for dispatch in dispatches:
+        probe = dispatch.probe
+        path = folder / PROGRAMS / f"{probe.id}.{'py' if probe.form == 'program' else 'txt'}"
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(probe.code, encoding="utf-8", errors="surrogatepass")
+        sent = {one.name: DANGERS.index(probe.danger) <= DANGERS.index(one.danger) for one in targets}
+        about = {
+            "file": path.relative_to(folder).as_posix(),
+            "problem": dispatch.problem.id,
+            "class": probe.kind,
+            "origin": probe.origin,
+            "channel": probe.channel,
+            "label": probe.label,
+            "danger": probe.danger,
+            "does": DOES[probe.danger],
+            "change": probe.change,
+            "after": probe.after,
+            "sent_to": [name for name, goes in sent.items() if goes],
+            "not_sent_to": [name for name, goes in sent.items() if not goes],
+        }
+        lines.append(msgspec.json.encode(about) + b"\n")
+    with writing(folder / INDEX):
+        (folder / INDEX).write_bytes(b"".join(lines))
+    return folder / INDEX
 
 
 def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:

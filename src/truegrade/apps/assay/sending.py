@@ -1,5 +1,9 @@
 """Sending a grader its probes: in which order, when it is started anew, and when it is not asked further.
 
+A grader that can be started anew is asked in parts (`parts`), each in conversations side by side: first the
+references, by whose time the limit of an answer and the time of the whole are told, and one program that does not
+end; then what decides whether cheating pays, so that this is known first; at last all else that does not end.
+
 What a flipped verdict may have made look like cheating is sent again, until it is told from chance. A cheat that
 was accepted goes with its inert twin, and a cheat behind which a control changed with its controls, to a grader
 started anew: one conversation each time. It ends where each verdict in question is ahead by the lead that flips do
@@ -10,13 +14,15 @@ comment, so that what hangs on the place or the text of a program counts as chan
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property
-from itertools import chain
+from functools import partial
+from itertools import chain, groupby
 from math import ceil
-from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,29 +33,95 @@ from truegrade.apps.assay.acceptance import (
     Steadiness,
     pairs_of,
     raising_paid,
+    settled_row,
     solves_nothing,
 )
 from truegrade.apps.assay.folder import VERDICTS, AssayFolder, AssayManifest
 from truegrade.apps.assay.probes.must_fail import make_impossible
-from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Probe, Said
+from truegrade.apps.assay.records import DANGERS, Dispatch, Probe, Said
 from truegrade.apps.assay.targets import Target
-from truegrade.apps.assay.targets.calls import NOT_PUT, NOT_SENT
+from truegrade.apps.assay.targets.asking import is_endless
+from truegrade.apps.assay.targets.calls import HUNG, NOT_PUT, NOT_SENT
 from truegrade.apps.assay.targets.programs import missing_in
 from truegrade.errors import UserError
-from truegrade.files.writing import require_writable, writing
+from truegrade.files.threads import as_they_come
 from truegrade.grading.tests_forms import other_form
 from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Problem
+from truegrade.report import format as fmt
+from truegrade.store.journal import Notice, ignore
 
+SOON_S = 15
+AGAIN, STARTS, RUNS_S = 1.25, 30, 0.5
+"""Times that programs are sent, and times that a grader is started, about, where cheats are sent as well: they end
+one that runs them, which takes so many seconds more on a program that does not end."""
 PATIENCE = 12
-"""Programs without any verdict, the references first, after which a grader is not asked further: at a minute each
-for one that hangs, a whole battery would take days."""
+"""Programs without any verdict, the references first, after which a grader is not asked further."""
+HANGS = 2
+"""The same of programs that it did not answer in time, each of which takes a minute."""
 SPOILED = 12
 """Verdicts in turn that are not a control's usual one, after which a grader that cannot be started anew is sent no
 further cheat."""
 BEFORE, BEFORE_ALL = 12, 60
 """Times that such a grader is sent each control before the cheats, and all of one kind together, at least: behind
 a cheat that stays it cannot be asked any more what is usual."""
+
+
+class Part(NamedTuple):
+    """What is sent before anything behind it is."""
+
+    sent: list[Dispatch]
+    measures: bool = False
+    """Whether it tells how long the rest takes."""
+    decides: bool = False
+    """Whether it is known behind it if cheating pays."""
+
+
+def parts(target: Target, sent: Sequence[Dispatch]) -> list[Part]:
+    """In which order a grader is sent what it is sent, which comes as `wanted` has it.
+
+    Of one whose limits are our own matter, nothing is measured first; one that cannot be started anew is sent
+    cheats last.
+    """
+    if target.limit_s is None:
+        return [Part([*sent])]
+    references = [one for one in sent if _is_reference(one.probe)]
+    endless = [one for one in sent if is_endless(one.probe)]
+    first, kept = [Part(references, measures=True), Part(endless[:1], measures=True)], {*map(id, endless[:1])}
+    rest = [one for one in sent if id(one) not in kept and not _is_reference(one.probe)]
+    if not target.restarts:
+        return [*first, Part(rest)]
+    deciding = ("stub", "must-fail", "cheat", "control")
+    ending = [one for one in rest if not is_endless(one.probe)]
+    cheats = [one for one in ending if one.probe.kind in deciding[2:]]
+    return [
+        *first,
+        Part([one for one in ending if one.probe.kind in deciding[:2]]),
+        Part(cheats, decides=bool(cheats)),
+        Part([one for one in ending if one.probe.kind not in deciding]),
+        Part(endless[1:]),
+    ]
+
+
+def _is_reference(probe: Probe) -> bool:
+    return probe.kind == "right" and probe.origin == REFERENCE
+
+
+LEAST_PIECES, MOST_PIECE = 4, 100
+
+
+def pieces(sent: Sequence[Dispatch]) -> list[list[Dispatch]]:
+    """Conversations that may be held side by side: whole problems each, so that a control meets its own cheats.
+
+    There are four, or more of at least a hundred programs each, however many workers there are.
+    """
+    size = min(MOST_PIECE, ceil(len(sent) / LEAST_PIECES))
+    made: list[list[Dispatch]] = []
+    for _, group in groupby(sent, key=lambda one: one.probe.problem_id):
+        if not made or len(made[-1]) >= size:
+            made.append([])
+        made[-1] += group
+    return made
 
 
 def send(
@@ -59,40 +131,90 @@ def send(
     folder: AssayFolder,
     manifest: AssayManifest,
     progress: Progress,
+    notice: Notice = ignore,
+    decided: Callable[[float], object] = lambda _: None,
 ) -> None:
     """Send a grader what it has not been sent yet; one that gave no verdict at all is asked again from the start.
+
+    ``notice`` is told how long it takes, and ``decided``, once it is known whether cheating pays, how many seconds
+    what is left takes.
 
     Raises:
         UserError: it cannot be used, or gives no verdict; it is not asked for long then.
     """
-    heard = _Heard(target.name)
+    sent = list(wanted(target, probes, problems))
+    heard = _Heard(target.name, sent)
     before = [each for each in folder.said() if each.grader == target.name]
     if all(each.passed is None for each in before):
         before = []
     for each in before:
         heard.take(each)
     told = {(each.probe, each.repeat) for each in before}
-    sent = list(wanted(target, probes, problems))
     repeats = range(manifest.repeat)
     done = sum((one.probe.id, repeat) in told for one in sent for repeat in repeats)
     progress.start(f"grade as {target.name}", total=len(sent) * len(repeats), done=done)
     try:
         with folder.append(VERDICTS, Said) as journal:
+            resend = partial(send_again, target, sent, heard.given, manifest.pass_at, journal.append)
+
+            def tell(left_s: float) -> None:
+                journal.sync()
+                decided(left_s)
+
             for repeat in repeats:
                 left = [one for one in sent if (one.probe.id, repeat) not in told]
-                for each in _Round(target, probes, heard, manifest.pass_at, journal.append).answers(left):
+                turn = _Round(target, probes, heard, manifest.pass_at, journal.append)
+                first = partial(_in_parts, target, turn, heard, notice, tell, resend)
+                for each in turn.answers(left) if repeat else first(left):
                     row = each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat)
                     journal.append(row)
                     progress.advance()
                     heard.take(row)
-                    if not heard.verdicts and heard.silent >= PATIENCE:
+                    if heard.is_hopeless:
                         raise heard.unusable(problems)
             if sent and not heard.verdicts:
                 raise heard.unusable(problems)
             if not heard.spoiled:
-                send_again(target, sent, heard.given, manifest.pass_at, journal.append)
+                resend()
     finally:
         progress.finish()
+
+
+def _in_parts(
+    target: Target, turn: _Round, heard: _Heard, notice: Notice, tell: Callable[[float], object],
+    resend: Callable[[], object], left: Sequence[Dispatch],
+) -> Iterator[Said]:  # fmt: skip
+    """What the grader says, part by part; the caller has ``heard`` take each row before it asks for the next."""
+    todo = [part for part in parts(target, left) if part.sent]
+    heard.settle_limit(target)
+    for place, part in enumerate(todo):
+        behind = [one for later in todo[place:] for one in later.sent]
+        if not part.measures and all(one.measures for one in todo[:place]):
+            _announce(target, heard, behind, notice)
+        began = time.monotonic()
+        yield from turn.answers(part.sent)
+        if part.measures:
+            heard.settle_limit(target, pieces(part.sent), time.monotonic() - began)
+        if part.decides:
+            tell(heard.seconds(target, part.sent))  # about as long as it takes to send again
+            resend()
+            tell(heard.seconds(target, behind[len(part.sent) :]))
+
+
+def _announce(target: Target, heard: _Heard, left: Sequence[Dispatch], notice: Notice) -> None:
+    """Say how long what is left takes, by the programs that were measured first, and what a hang is."""
+    if target.limit_s is None or not heard.right_s:
+        return
+    endless = sum(is_endless(one.probe) for one in left)
+    takes = fmt.seconds(max(0.001, fmean(heard.right_s)))
+    total = ceil(heard.seconds(target, left))
+    about = f"about {fmt.seconds(total)}" if total > SOON_S else f"less than {SOON_S} s"
+    said = f"{target.name}: a right program takes {takes}, and {fmt.plural(len(left), 'program')} {about}"
+    if heard.endless_s and endless:
+        said += f", {endless} of them, which do not end, {fmt.seconds(fmean(heard.endless_s))} each"
+    elif heard.hung:
+        said += f"; one that does not end got no answer, so the {endless} others are not sent"
+    notice(f"{said}; no answer in {target.limit_s:.3g} s (`timeout_s`) is no verdict")
 
 
 def wanted(target: Target, probes: Sequence[Probe], problems: Mapping[str, Problem]) -> Iterator[Dispatch]:
@@ -123,24 +245,63 @@ def wanted(target: Target, probes: Sequence[Probe], problems: Mapping[str, Probl
 
 
 class _Heard:
-    """What a grader has said so far, and whether to go on asking it."""
+    """What a grader has said so far of what it is ``sent``, and whether to go on asking it."""
 
-    def __init__(self, grader: str) -> None:
+    def __init__(self, grader: str, sent: Iterable[Dispatch]) -> None:
         self._grader = grader
+        self._sent = {one.probe.id: one.probe for one in sent}
         self.given = GraderVerdicts()
-        self.verdicts = self.silent = 0
-        self.spoiled = False
-        """Whether a cheat stays in it for good."""
+        self.verdicts = self._silent = self._hangs = 0
+        self.spoiled = self.hung = False
+        """Whether a cheat stays in it for good; whether a program that does not end got no answer."""
+        self.right_s: list[float] = []
+        """Seconds that references took."""
+        self.endless_s: list[float] = []
+        """Seconds that programs took that do not end."""
+        self._start_s = 0.0
+        """That it takes to be started."""
         self._why: Counter[str] = Counter()
 
     def take(self, said: Said) -> None:
         """Count one row; what was not sent needs no patience."""
         self.given.add(said)
+        probe = self._sent.get(said.probe)
+        if probe is not None and said.passed is not None and said.wall_s is not None:
+            if is_endless(probe):
+                self.endless_s.append(said.wall_s)
+            elif _is_reference(probe):
+                self.right_s.append(said.wall_s)
         if said.passed is not None:
             self.verdicts += 1
             return
-        self.silent += not said.detail.startswith((NOT_PUT, NOT_SENT))
+        late = said.detail.startswith(HUNG)
+        self._silent += not said.detail.startswith((NOT_PUT, NOT_SENT))
+        self._hangs += late
+        self.hung |= late and probe is not None and is_endless(probe)
         self._why[said.detail] += 1
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether it gave no verdict at all, of so many programs that it is asked no further."""
+        return not self.verdicts and (self._silent >= PATIENCE or self._hangs >= HANGS)
+
+    def settle_limit(self, target: Target, talks: Sequence[Sequence[Dispatch]] = (), wall_s: float = 0.0) -> None:
+        """Have the grader's limit follow the references; so long took the conversations that measured them."""
+        if self.right_s:
+            target.derive_limit(max(self.right_s))
+        if talks and not self._start_s and target.restarts:
+            side_by_side = min(len(talks), target.lanes)
+            self._start_s = max(0.0, wall_s * side_by_side - sum(self.right_s)) / len(talks)
+
+    def seconds(self, target: Target, left: Sequence[Dispatch]) -> float:
+        """How long the programs that are left take, about, with what is sent again and each new start."""
+        endless = sum(is_endless(one.probe) for one in left)
+        cheats = any(one.probe.kind == "cheat" for one in left)
+        each, each_endless = (fmean(found) if found else 0.0 for found in (self.right_s, self.endless_s))
+        programs = (len(left) - endless) * each + endless * each_endless
+        runs = self.hung or not self.endless_s or each_endless > RUNS_S + each
+        starts = (len(left) / MOST_PIECE + LEAST_PIECES + STARTS * (cheats and runs)) * self._start_s
+        return (programs * (AGAIN if cheats else 1) + starts) / target.lanes
 
     def unusable(self, problems: Mapping[str, Problem]) -> UserError:
         """The error that says why there is nothing to measure."""
@@ -149,6 +310,8 @@ class _Heard:
         advice = missing_in(why) or "correct it, or choose another `call`"
         if why.startswith(NOT_PUT):
             advice = other_form([*problems.values()]) or "choose another `tests_as`"
+        elif why.startswith(HUNG):
+            advice = "right programs are sent first: correct it, or give it more `timeout_s`"
         return UserError(
             f"{self._grader} gives no verdict, so nothing of it is measured; {programs} programs: {why}; {advice}"
         )
@@ -169,45 +332,54 @@ class _Round:
         pass_at: float | None,
         keep: Callable[[Said], object],
     ) -> None:
-        self._target, self._probes, self._heard, self._pass_at, self._keep = target, probes, heard, pass_at, keep
-        self._seen: dict[tuple[str, str], list[bool]] = defaultdict(list)
+        self._target, self._heard, self._keep = target, heard, keep
+        self._probes, self._pass_at = probes, pass_at
 
-    @cached_property
-    def _acceptance(self) -> Acceptance:
-        return Acceptance(self._probes, self._heard.given, self._pass_at)
+    def answers(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """What the grader says, of several conversations as it comes."""
+        acceptance = Acceptance(self._probes, self._heard.given, self._pass_at)
+        if self._target.restarts and self._target.keeps_state:
+            yield from as_they_come(
+                pieces(sent), lambda piece: self._talk(piece, acceptance), workers=self._target.lanes
+            )
+        else:
+            yield from self._talk(sent, acceptance)
 
-    def answers(self, left: Sequence[Dispatch]) -> Iterator[Said]:
-        """What the grader says."""
+    def _talk(self, left: Sequence[Dispatch], acceptance: Acceptance) -> Iterator[Said]:
+        """A conversation, and others behind a control that changed."""
+        seen: dict[tuple[str, str], Counter[bool | None]] = defaultdict(Counter)
         while left:
             with closing(self._target.grade(left)) as said:  # type: ignore[type-var]
                 for place, each in enumerate(said):
                     yield each
                     control = left[place].probe
-                    if self._target.keeps_state and control.kind == "control" and self._changed(control):
-                        break
+                    if self._target.keeps_state and control.kind == "control":
+                        accepted = acceptance.means(control, settled_row(each))
+                        answered = accepted is not None or self._target.restarts
+                        if answered and _is_other(accepted, seen[control.problem_id, control.origin]):
+                            break
                 else:
                     return
-            if not self._target.restarts and self._stays(left[place]):
+            if not self._target.restarts and self._stays(left[place], acceptance):
                 self._heard.spoiled = True
                 return
             left = left[place + 1 :]
 
-    def _changed(self, control: Probe) -> bool:
-        """Whether the latest verdict on a control is another one than it got most often so far."""
-        answers = self._acceptance.each_time(control)[-1:]
-        seen = self._seen[control.problem_id, control.origin]
-        other = bool(seen and answers) and answers[0] is not (2 * sum(seen) >= len(seen))
-        seen += answers
-        return other
-
-    def _stays(self, control: Dispatch) -> bool:
+    def _stays(self, control: Dispatch, acceptance: Acceptance) -> bool:
         """Whether a changed verdict on a control is the same when it is sent again and again."""
         for said in self._target.grade([control] * SPOILED):
             row = msgspec.structs.replace(said, fresh=True)
             self._keep(row)
             self._heard.take(row)
-        times = self._acceptance.each_time
+        times = acceptance.each_time
         return set(times(control.probe, again=True)) == {*times(control.probe)[-1:]}
+
+
+def _is_other(accepted: bool | None, seen: Counter[bool | None]) -> bool:
+    """Whether a verdict, or that there is none, is not what was got most often so far; it joins what was seen."""
+    usual = max(seen, key=lambda each: (seen[each], each is True), default=accepted)
+    seen[accepted] += 1
+    return accepted is not usual
 
 
 GIVEN_UP = -2
@@ -231,12 +403,11 @@ def send_again(
     resending = _Resending({each.probe.id: each for each in sent}, verdicts, pass_at)
     while talks := resending.conversations():
         # A grader that keeps nothing may get them all at once.
-        for talk in talks if target.keeps_state else [list(chain.from_iterable(talks))]:
-            with closing(target.grade(talk)) as said:  # type: ignore[type-var]
-                for each in said:
-                    row = msgspec.structs.replace(each, fresh=True)
-                    verdicts.add(row)
-                    keep(row)
+        apart = talks if target.keeps_state else [list(chain.from_iterable(talks))]
+        for each in as_they_come(apart, target.grade, workers=target.lanes if target.restarts else 1):
+            row = msgspec.structs.replace(each, fresh=True)
+            verdicts.add(row)
+            keep(row)
 
 
 class _Resending:
@@ -327,49 +498,3 @@ class _Resending:
         return msgspec.structs.replace(
             sent, probe=msgspec.structs.replace(probe, code=f"{probe.code.rstrip()}\n\n# {turn:03}\n")
         )
-
-
-PROBES, INDEX = "probes", "battery.jsonl"
-DOES: dict[Danger, str] = {
-    "h0": "returns values, prints, raises: harmless anywhere",
-    "h1": "touches the interpreter that it runs in, and may end it",
-    "h2": "writes files in its working folder",
-}
-
-
-def dry(targets: Sequence[Target], dispatches: Sequence[Dispatch], folder: Path) -> Path:
-    """Write every probe as a file, and a line about each: what it would do, and which grader would get it.
-
-    Returns:
-        The path of ``battery.jsonl`` in the folder, beside which stand ``probes/ID.py`` (``.txt`` for replies).
-
-    Raises:
-        UserError: it cannot be written.
-    """
-    require_writable(folder)
-    lines = []
-    for dispatch in dispatches:
-        probe = dispatch.probe
-        path = folder / PROBES / f"{probe.id}.{'py' if probe.form == 'program' else 'txt'}"
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(probe.code, encoding="utf-8", errors="surrogatepass")
-        sent = {one.name: DANGERS.index(probe.danger) <= DANGERS.index(one.danger) for one in targets}
-        about = {
-            "file": path.relative_to(folder).as_posix(),
-            "problem": dispatch.problem.id,
-            "class": probe.kind,
-            "origin": probe.origin,
-            "channel": probe.channel,
-            "label": probe.label,
-            "danger": probe.danger,
-            "does": DOES[probe.danger],
-            "change": probe.change,
-            "after": probe.after,
-            "sent_to": [name for name, goes in sent.items() if goes],
-            "not_sent_to": [name for name, goes in sent.items() if not goes],
-        }
-        lines.append(msgspec.json.encode(about) + b"\n")
-    with writing(folder / INDEX):
-        (folder / INDEX).write_bytes(b"".join(lines))
-    return folder / INDEX

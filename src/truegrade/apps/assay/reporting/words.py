@@ -90,8 +90,11 @@ def answer(measure: GraderMeasure) -> str:
     through = f"{len(measure.open_channels)} of {fmt.plural(len(sent), 'channel')}"
     named = f" ({', '.join(measure.open_channels)})" if measure.open_channels else ""
     if measure.forgeable:
-        by_cheats = measure.open_channels and measure.unearned.by_kind.get("cheat", (0, 0))[0]
-        return f"yes, {through}{named}" if by_cheats else f"yes, {paid_in_words(measure.unearned)}"
+        stubs, cheats = (measure.unearned.by_kind.get(kind, (0, 0))[0] for kind in ("stub", "cheat"))
+        by_cheats = f"{through}{named}" if measure.open_channels and cheats else ""
+        # Where a constant is paid, it takes no channel.
+        plain = paid_in_words(measure.unearned) if stubs or not by_cheats else ""
+        return f"yes, {'; '.join(filter(None, (plain, by_cheats)))}"
     unknown = "it gave no verdict" if silent(measure) else ""
     if measure.references_refused and measure.references_refused == measure.problems:
         unknown = "it pays no reference either"
@@ -212,6 +215,18 @@ def references_refused(measure: GraderMeasure) -> str:
     return f"reference refused: {problems}, whose wrong programs are in no rate"
 
 
+def pays_everything(measure: GraderMeasure) -> str:
+    """What to look at first where impossible tests are passed by all and every stub is paid; empty elsewhere."""
+    of = measure.unearned
+    stubs, sent = of.by_kind.get("stub", (0, 0))
+    if not sent or stubs < sent or not of.impossible_tried or of.impossible_paid < of.impossible_tried:
+        return ""
+    return (
+        "It pays every stub, and everything on impossible tests: does it run the tests at all, and are they handed"
+        " to it in the form that it reads?"
+    )
+
+
 def mean_scores(measure: GraderMeasure) -> str:
     """What a grader with numbers pays on average, by class; empty where it gives none."""
     paid = (f"{NAMES[of.kind]} {of.mean_score:.3g}" for of in measure.shares if of.mean_score is not None)
@@ -261,6 +276,7 @@ def remarks(measure: GraderMeasure) -> list[str]:
     staying = [channel.channel for channel in measure.channels if channel.stays]
     said = (
         silent(measure),
+        pays_everything(measure),
         listed("a cheat stays in it and changes later verdicts", staying),
         *measure.overlooks,
         f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"

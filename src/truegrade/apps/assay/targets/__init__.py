@@ -28,6 +28,17 @@ class Target(Protocol):
     def restarts(self) -> bool:
         """Whether each call of `grade` meets a grader in which nothing earlier is left."""
 
+    @property
+    def lanes(self) -> int:
+        """Calls of `grade` that may be made at the same time, each in its thread."""
+
+    @property
+    def limit_s(self) -> float | None:
+        """Seconds within which it has to answer one program; None where it has a limit of its own."""
+
+    def derive_limit(self, slowest_s: float) -> None:
+        """Told how long the slowest right program took, settle `limit_s`, unless the user named it."""
+
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """What it says of each probe, as it becomes known; one `Said` a probe, ``repeat`` left at 0.
 

@@ -29,6 +29,13 @@ from truegrade.sandbox import CallResult, Limits, Sandbox
 from truegrade.web.messages import is_loopback
 
 REFERENCE_CPU_S = 60.0
+MOST_S, LEAST_S, TIMES_RIGHT = 60.0, 12.0, 10.0
+"""Seconds for one answer where the user names none: so many times the slowest right program's, within these ends.
+Limits of 10 s, which are usual, are met before the least; right programs themselves get the most."""
+TOLD_S = 10.0
+"""Seconds that a grader which takes a limit with each program is told where the user names none."""
+_OUTPUTS_KEPT = 16
+"""Problems whose reference's outputs are kept, since several are sent side by side."""
 
 
 def is_endless(probe: Probe) -> bool:
@@ -47,16 +54,28 @@ class ProbeAsker:
     form: TestsForm
     danger: Danger
     """The most dangerous probes that it is sent."""
-    timeout_s: float
-    """For one probe."""
+    timeout_s: float | None
+    """For one program; None for what right programs take (`derive_limit`)."""
     fields: Mapping[str, Any]
     """Given by the user besides."""
     allow_unsafe: bool
     """Run references where only limits protect the machine."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _outputs: tuple[str, Outputs | None] = ("", None)
+    _outputs: dict[str, Outputs | None] = field(default_factory=dict)
     _hung: bool = False
-    """Whether it gave no answer in time on a program that is proven not to end: it has no limit of its own."""
+    """Whether it gave no answer in time on a program that is proven not to end."""
+
+    def __post_init__(self) -> None:
+        self.limit_s = MOST_S if self.timeout_s is None else self.timeout_s
+
+    def derive_limit(self, slowest_s: float) -> None:
+        """See `truegrade.apps.assay.targets.Target`."""
+        if self.timeout_s is None:
+            self.limit_s = min(MOST_S, max(LEAST_S, TIMES_RIGHT * slowest_s))
+
+    def late(self) -> calls.Reading:
+        """What is read of a grader that did not answer in time."""
+        return calls.no_verdict(calls.HUNG, f"no answer in {self.limit_s:.3g} s")
 
     def question(self, sent: Dispatch) -> calls.ProbeQuestion | Said:
         """What the grader is asked, or what is known without asking: nothing is sent then."""
@@ -79,7 +98,7 @@ class ProbeAsker:
             reply=reply,
             tests=tests,
             form=self.form,
-            timeout_s=self.timeout_s,
+            timeout_s=TOLD_S if self.timeout_s is None else self.timeout_s,
             fields=dict(self.fields),
         )
 
@@ -89,16 +108,18 @@ class ProbeAsker:
         return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
 
     def _reference_outputs(self, problem: Problem) -> Outputs | None:
-        """What the reference returns, where a problem has that in place of values; probes of a problem follow
-        each other, so those of the last problem are kept."""
+        """What the reference returns, where a problem has that in place of values; those of the last problems are
+        kept, since probes of a problem follow each other."""
         task = problem.task
         if not isinstance(task, OracleTask):
             return None
         key = f"{problem.benchmark} {problem.id} {hash(task.reference)}"
         with self._lock:
-            if self._outputs[0] != key:
-                self._outputs = key, self._run_reference(problem, task)
-            return self._outputs[1]
+            if key not in self._outputs:
+                self._outputs[key] = self._run_reference(problem, task)
+                for old in list(self._outputs)[:-_OUTPUTS_KEPT]:
+                    del self._outputs[old]
+            return self._outputs[key]
 
     def _run_reference(self, problem: Problem, task: OracleTask) -> Outputs | None:
         results: list[CallResult] = []
@@ -123,9 +144,16 @@ class AskedTarget:
 
     keeps_state: ClassVar[bool] = True
     restarts: ClassVar[bool] = False
+    lanes: int = 1
 
     def __init__(self, asker: ProbeAsker) -> None:
         self._asker, self.name, self.danger = asker, asker.name, asker.danger
+        self.derive_limit = asker.derive_limit
+
+    @property
+    def limit_s(self) -> float:
+        """See `truegrade.apps.assay.targets.Target`."""
+        return self._asker.limit_s
 
 
 class OneByOneTarget(AskedTarget, ABC):
@@ -171,7 +199,7 @@ class HttpTarget(OneByOneTarget):
         self._ask = asker.call.ask
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
-        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
+        self._http = httpx2.Client(trust_env=False)
         self._answered, self.close = False, self._http.close
 
     def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
@@ -185,7 +213,7 @@ class HttpTarget(OneByOneTarget):
                 shown = shown.replace(key, HIDDEN)
             return msgspec.structs.replace(error.reading, detail=shown)
         except httpx2.TimeoutException:
-            return calls.no_verdict(calls.HUNG, f"no answer in {self._asker.timeout_s:g} s")
+            return self._asker.late()
         except httpx2.HTTPError as error:
             if not self._answered:
                 raise UserError(
@@ -197,8 +225,8 @@ class HttpTarget(OneByOneTarget):
     def _post(self, body: dict[str, Any]) -> Any:
         import httpx2
 
-        until = time.monotonic() + self._asker.timeout_s
-        with self._http.stream("POST", self._address, json=body) as reply:
+        until = time.monotonic() + self._asker.limit_s
+        with self._http.stream("POST", self._address, json=body, timeout=self._asker.limit_s) as reply:
             self._answered = True
             content = b""
             for piece in reply.iter_bytes():
@@ -270,9 +298,9 @@ class CallableTarget(OneByOneTarget):
 
         threading.Thread(target=call, name="grader", daemon=True).start()
         try:
-            value, error = answered.get(timeout=self._asker.timeout_s)
+            value, error = answered.get(timeout=self._asker.limit_s)
         except queue.Empty:
-            return calls.no_verdict(calls.HUNG, f"no answer in {self._asker.timeout_s:g} s")
+            return self._asker.late()
         if error is not None:
             return calls.no_verdict(calls.RAISED, f"{type(error).__name__}: {error}")
         return self._asker.call.reading(value)

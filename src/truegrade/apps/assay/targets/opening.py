@@ -27,7 +27,7 @@ from truegrade.apps.assay.targets.asking import (
     is_endless,
     is_this_machine,
 )
-from truegrade.apps.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
+from truegrade.apps.assay.targets.calls import CALLS, DIED, RAISED, Call, ProbeQuestion, no_verdict
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.files.writing import without_keys
@@ -78,7 +78,7 @@ class HostedTarget(AskedTarget):
         self._program = program
         limits = Limits(
             cpu_s=CPU_S,
-            wall_s=max(LOADING_S, 2 * asker.timeout_s),
+            wall_s=max(LOADING_S, 2 * asker.limit_s),
             output_bytes=OUTPUT_BYTES,
             processes=PROCESSES,
             open_files=OPEN_FILES,
@@ -89,7 +89,7 @@ class HostedTarget(AskedTarget):
             self._sandbox = Sandbox(limits, workers, allow_unsafe=allow_unsafe)
         else:
             self._sandbox = Sandbox(limits, workers, max_level=1, allow_unsafe=True)
-        self.close = self._sandbox.close
+        self.close, self.lanes = self._sandbox.close, self._sandbox.workers
         self._source = Path(host.__file__).read_text(encoding="utf-8")
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
@@ -105,12 +105,12 @@ class HostedTarget(AskedTarget):
 
     def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[ProbeQuestion | Said]) -> Iterator[Said]:
         """What one process of the grader says, up to the probe that ended it."""
-        program, timeout_s = self._program, self._asker.timeout_s
+        program = self._program
         asked = [(program.step, program.payload(one)) for one in questions if isinstance(one, ProbeQuestion)]
         if not asked:
             yield from (one for one in questions if isinstance(one, Said))
             return
-        with _talk(self._sandbox, self._source, [("open", program.settings), *asked], timeout_s) as answers:
+        with _talk(self._sandbox, self._source, [("open", program.settings), *asked], self.limit_s) as answers:
             first, _ = next(answers)
             why_not = first.detail if isinstance(first, Outcome) else first.error
             if why_not is not None:
@@ -122,8 +122,9 @@ class HostedTarget(AskedTarget):
                 heard, wall_s = next(answers)
                 if isinstance(heard, Outcome):
                     late = heard.status == "time_limit"
-                    ended = f"no answer in {timeout_s:g} s" if late else heard.detail
-                    yield self._asker.said(dispatch, no_verdict(HUNG if late else DIED, ended))
+                    yield self._asker.said(
+                        dispatch, self._asker.late() if late else no_verdict(DIED, heard.detail)
+                    )
                     return
                 raised = heard.error is not None
                 reading = no_verdict(RAISED, heard.error) if raised else program.reading(heard.value)
@@ -186,7 +187,7 @@ def open_target(
     mine: bool = False,
     packages: Sequence[str] = (),
     workers: int | None = None,
-    timeout_s: float = 60.0,
+    timeout_s: float | None = None,
     allow_unsafe: bool = False,
     jail: bool = True,
     fields: Mapping[str, Any] = NO_FIELDS,
@@ -296,11 +297,16 @@ class ProfileTarget:
     danger: ClassVar[Danger] = "h2"
     keeps_state: ClassVar[bool] = False
     restarts: ClassVar[bool] = True
+    lanes: ClassVar[int] = 1  # programs run side by side in a call
+    limit_s: ClassVar[None] = None
 
     def __init__(self, profile: Profile, *, workers: int, allow_unsafe: bool = False) -> None:
         self.profile, self.name = profile, profile.id
         self._grader = LocalGrader(workers, allow_unsafe=allow_unsafe)
         self.close = self._grader.close
+
+    def derive_limit(self, slowest_s: float) -> None:
+        """Its limit is its own."""
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.apps.assay.targets.Target.grade`."""
@@ -349,10 +355,15 @@ class InsideTarget:
     danger: ClassVar[Danger] = "h2"
     keeps_state: ClassVar[bool] = False
     restarts: ClassVar[bool] = True
+    lanes: ClassVar[int] = 1  # programs run side by side in a call
+    limit_s: ClassVar[None] = None
 
     def __init__(self, *, workers: int, allow_unsafe: bool = False) -> None:
         self._sandbox = Sandbox(Limits(), workers=workers, allow_unsafe=allow_unsafe)
         self._workers, self.close = workers, self._sandbox.close
+
+    def derive_limit(self, slowest_s: float) -> None:
+        """Its limit is its own."""
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.apps.assay.targets.Target.grade`."""

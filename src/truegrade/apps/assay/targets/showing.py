@@ -73,13 +73,15 @@ def handed_over(call: Call, asked: ProbeQuestion, kind: str) -> Iterator[tuple[s
         yield name, None, "an object" if name == "trainer_state" else "a function"
 
 
-def show_call(problem: Problem, grader: str = "", call: str = "", tests_as: str = "") -> Iterator[str]:
+def show_call(
+    problem: Problem, grader: str = "", call: str = "", tests_as: str = "", timeout_s: float | None = None
+) -> Iterator[str]:
     """Lines that show the call about a problem's right program; nothing is run.
 
     Args:
         problem: whose tests are handed over, and whose reference.
         grader: the first that was named; empty for none.
-        call, tests_as: as `truegrade.apps.assay.assay` has them.
+        call, tests_as, timeout_s: as `truegrade.apps.assay.assay` has them.
 
     Raises:
         UserError: there is no such call or form, or the problem's tests have no such form.
@@ -87,7 +89,7 @@ def show_call(problem: Problem, grader: str = "", call: str = "", tests_as: str 
     found, adapter = call_of(grader, call)
     form = tests_form(tests_as or found.tests_as)
     asker = ProbeAsker(
-        name=grader, call=found, form=form, danger="h2", timeout_s=1.0, fields={}, allow_unsafe=False
+        name=grader, call=found, form=form, danger="h2", timeout_s=timeout_s, fields={}, allow_unsafe=False
     )
     reference = getattr(problem.task, "reference", "")
     code = reference or "print(input())\n"
