@@ -1,4 +1,4 @@
-"""``deploy/slurm.sh``: what SIGTERM ends goes on as the same job. Slurm's commands are stand-ins, the run is real."""
+"""``deploy/slurm.sh``: what SIGTERM ends goes on as the same job. Slurm's commands are stand-ins, the run real."""
 
 import os
 import subprocess
