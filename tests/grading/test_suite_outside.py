@@ -33,7 +33,7 @@ def sandbox():
 @pytest.fixture(scope="module")
 def graded(sandbox, tmp_path_factory):
     kept = ControlsKept(tmp_path_factory.mktemp("controls"))
-    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=1.0)
+    return lambda task, program, cpu_s=1.0: grade_by_suite(task, program, kept, sandbox, min_cpu_s=cpu_s)
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -49,7 +49,8 @@ def test_nothing_forged_passes(graded, name):
     task = OUTSIDE[name]
     others = ["Empty", "EMPTY", "LIMIT"] if name == "classes" else []
     programs = forged(task.entry_point, *others)
-    assert not [how for how, program in programs.items() if graded(task, program).passed]
+    # Most of them never end, since what they return answers to everything.
+    assert not [how for how, program in programs.items() if graded(task, program, 0.25).passed]
 
 
 YES = """
