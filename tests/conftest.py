@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -48,6 +49,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if costs.function_of(item.nodeid) in costly:
             item.add_marker("costly")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Of ten thousand tests none is garbage; to look for it takes a tenth of the collection or more."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

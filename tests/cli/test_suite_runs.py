@@ -358,6 +358,7 @@ def replies_of(folder):
     return [len(path.read_bytes().splitlines()) for path in sorted(Path(folder).glob("*/completions.jsonl"))]
 
 
+@pytest.mark.thorough
 def test_kill_9_in_the_second_pair_leaves_a_page_and_the_same_command_asks_only_the_rest(cli):
     with scripted.scripted_server(answer) as server:
         command = ["run", *of_service(server, "a", "b"), "--json"]

@@ -353,7 +353,7 @@ def references(data_dir):
     return found
 
 
-@pytest.mark.parametrize("style", one_in(2, [*REPLY_STYLES, *CONTINUATION_STYLES]))
+@pytest.mark.parametrize("style", one_in(4, [*REPLY_STYLES, *CONTINUATION_STYLES]))
 def test_every_humaneval_reference_survives(references, style):
     assert len(references) == 164
     for prefix, body, name, wanted in references:

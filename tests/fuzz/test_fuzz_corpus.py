@@ -10,6 +10,8 @@ import fuzz_target
 import fuzzer
 import pytest
 
+from support.thorough import thorough
+
 
 @pytest.mark.parametrize("target", fuzzer.TARGETS)
 def test_every_stored_input_is_taken(target):
@@ -54,7 +56,7 @@ assert not fuzzer.fuzzed("it", 1, 0)
         ("os.abort()", "ended with -6"),
         ("bytearray(1 << 40)", "MemoryError"),
         ("sum(range(2 * 10**7))", "TimeoutError"),
-        ("pow(7, 7**10**6, 2**10**6 + 1)", "ended with -14"),
+        thorough(("pow(7, 7**10**6, 2**10**6 + 1)", "ended with -14")),
     ],
 )
 def test_a_fault_of_any_kind_is_found_and_written(tmp_path, read, says):

@@ -24,7 +24,7 @@ import pytest
 from click.testing import CliRunner
 
 from support import contest_files, execution_files, stand_in_data
-from support.thorough import one_in
+from support.thorough import thorough
 from truegrade.cli import main
 
 pytestmark = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="errors of Python 3.11 are in the texts")
@@ -380,7 +380,11 @@ def folder_of_its_own(tmp_path, monkeypatch, humaneval_file):
     monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
 
 
-@pytest.mark.parametrize("name", one_in(2, RUNS))
+OFTEN = ("humaneval", "own", "cruxeval", "choice")
+"""Runs of `make test`: programs, a file of rows, a prediction, a choice; the others are thorough."""
+
+
+@pytest.mark.parametrize("name", [name if name in OFTEN else thorough(name) for name in RUNS])
 def test_a_run_is_as_it_was_and_resumed_it_is_the_same(name, tmp_path, request):
     golden = RUNS[name]
     file = golden.data(tmp_path)

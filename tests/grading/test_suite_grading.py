@@ -212,7 +212,7 @@ WRONG = {
 def test_wrong_programs_fail_with_their_reason(graded, name):
     program, reason, (inside, outside) = WRONG[name]
     for task, words in ((INSIDE_TASK, inside), (SUMS_TASK, outside), (PLAIN_TASK, "")):
-        judged = graded(task, program, 1.0 if reason is Reason.TIME_LIMIT else 6.0)
+        judged = graded(task, program, 0.5 if reason is Reason.TIME_LIMIT else 6.0)
         assert judged.reason is reason, judged
         assert words in judged.detail, judged
 
@@ -221,7 +221,7 @@ def test_wrong_programs_fail_with_their_reason(graded, name):
 def test_no_forged_program_passes_unmarked(graded, name):
     task = TASKS[name]
     judged = {
-        how: graded(task, program, 1.0)
+        how: graded(task, program, 0.25)
         for how, program in forged(task.entry_point, *(["Box"] if task.module else [])).items()
     }
     passed = [how for how, one in judged.items() if one.passed]

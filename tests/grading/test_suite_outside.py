@@ -16,6 +16,7 @@ from support.outside_suites import (
     STACK_TESTS,
     suite,
 )
+from support.thorough import one_in
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.suite_controls import ControlsKept, found_outside
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
@@ -33,7 +34,7 @@ def sandbox():
 @pytest.fixture(scope="module")
 def graded(sandbox, tmp_path_factory):
     kept = ControlsKept(tmp_path_factory.mktemp("controls"))
-    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=1.0)
+    return lambda task, program, cpu_s=1.0: grade_by_suite(task, program, kept, sandbox, min_cpu_s=cpu_s)
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -49,7 +50,8 @@ def test_nothing_forged_passes(graded, name):
     task = OUTSIDE[name]
     others = ["Empty", "EMPTY", "LIMIT"] if name == "classes" else []
     programs = forged(task.entry_point, *others)
-    assert not [how for how, program in programs.items() if graded(task, program).passed]
+    # Most of them never end, since what they return answers to everything.
+    assert not [how for how, program in programs.items() if graded(task, program, 0.25).passed]
 
 
 YES = """
@@ -87,7 +89,7 @@ INSIDE = {
 }
 
 
-@pytest.mark.parametrize("how", INSIDE)
+@pytest.mark.parametrize("how", one_in(2, INSIDE))
 def test_suites_that_reach_further_are_not_judged_outside(graded, how):
     task = msgspec.structs.replace(FILE_TASK, tests=f"{INSIDE[how]}\n{FILE_TASK.tests}")
     assert outside_suite(task, suite_source(task)) is None

@@ -61,7 +61,7 @@ def test_a_command_of_the_core_starts_without_apps(core_alone, command):
 
 
 def test_the_core_runs_grades_and_reports_without_apps(core_alone, tmp_path):
-    done = core_alone("run", "micro-repair", "--limit", "3", "--out", "run", cwd=tmp_path)
+    done = core_alone("run", "micro-repair", "-T", "size=3", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "report.html").is_file()
     again = core_alone("report", "run", "--format", "markdown", "--out", "files", cwd=tmp_path)

@@ -42,6 +42,8 @@ NOT_RUN = {
     r"-A from=": "self-repair: tests/agents",
     r"^run (polyglot-python|cweval)": "a checkout of another repository: tests/profiles, tests/agents",
 }
+LONG = re.compile(r"packages=installed")
+"""Of the commands that are run, those that take seconds of CPU time: thorough."""
 REPLY = "```python\ndef f(x):\n    return x\n```"
 LOCAL = ("baseline/", "embedded/")
 
@@ -169,15 +171,26 @@ def prepare(page):
         )
 
 
+def run_all(lines, service, stood_in):
+    for line in lines:
+        done = CliRunner().invoke(main, smaller(line, service, stood_in))
+        assert done.exit_code in (0, 1) and (done.exception is None or isinstance(done.exception, SystemExit)), (
+            f"{line}\n{done.output}\n{done.exception!r}"
+        )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if to_run(page)], ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page, at_home, service):
     prepare(page)
-    for line in to_run(page):
-        done = CliRunner().invoke(main, smaller(line, service, at_home))
-        assert done.exit_code in (0, 1) and (done.exception is None or isinstance(done.exception, SystemExit)), (
-            f"{line}\n{done.output}\n{done.exception!r}"
-        )
+    run_all([line for line in to_run(page) if not LONG.search(line)], service, at_home)
+
+
+@pytest.mark.thorough
+def test_the_long_commands_run(at_home, service):
+    lines = [line for page in PAGES for line in to_run(page) if LONG.search(line)]
+    assert lines
+    run_all(lines, service, at_home)
 
 
 def test_the_package_is_the_one_that_is_meant():

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ZENSICAL = ROOT / "build" / "docs" / "bin" / "zensical"
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
-LONG = ("evolution", "replication", "vllm")
+LONG = ("evolution", "execution-reasoning", "replication", "vllm")
 """Pages that take most of the CPU time: thorough."""
 sys.path.insert(0, str(ROOT))
 try:

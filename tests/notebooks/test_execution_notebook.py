@@ -100,6 +100,7 @@ def test_without_truegrade_and_without_a_source_the_cell_says_what_to_set(tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_it_makes_a_set_starts_and_stops_a_server_and_again_on_the_file_it_asks_nothing(llama_server, tmp_path):
     """An executable named vllm stands for the engine: it notes its end, and the model answers elsewhere."""
     engine, ended = tmp_path / "bin" / "vllm", tmp_path / "ended"

@@ -51,7 +51,7 @@ RULES = {
 @pytest.mark.parametrize("before", one_in(3, BEFORE), ids=["bare", "fenced", "asserted"])
 @pytest.mark.parametrize(
     ("profile", "task"),
-    one_in(3, RULES.values()),
+    one_in(6, RULES.values()),
     ids=[f"{profile.name}-{task.benchmark}" for profile, task in RULES.values()],
 )
 def test_no_reply_keeps_a_profile_busy(profile, task, before, monkeypatch):

@@ -25,7 +25,7 @@ def kept(row):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", one_in(5, PROFILES))
+@pytest.mark.parametrize("profile", one_in(6, PROFILES))
 def test_a_hostile_sample_aborts_nothing_and_changes_no_neighbour(profile):
     calm = [case_row(case) for case in (GOOD, BAD, GOOD_METHOD)]
     alone = [kept(row) for row in grade(profile, calm, memory_bytes=LITTLE)]

@@ -323,7 +323,7 @@ def execute(name, step, *, slow):
                 raise AssertionError(f"{rule}\n{example}\n{failure}") from failure
 
 
-@pytest.mark.parametrize(("name", "step"), one_in(3, CASES))
+@pytest.mark.parametrize(("name", "step"), one_in(5, CASES))
 def test_every_rule_is_executed(name, step):
     execute(name, step, slow=False)
 

@@ -56,7 +56,7 @@ def _counted(profile, task, code):
     return rules.tests_passed(task, rules.extract(task, completion(code, "program")), sandbox_of(rules.limits))
 
 
-@pytest.mark.parametrize("compared", one_in(2, TRAINERS), ids=name)
+@pytest.mark.parametrize("compared", one_in(4, TRAINERS), ids=name)
 def test_a_verdict_is_that_of_the_trainer(compared):
     stored = STORED[name(compared)]
     missing = [row.reply for row in compared.rows if row.key not in stored]

@@ -51,7 +51,7 @@ def test_lives_on_after_an_ordinary_end(single, alive, program, tests, status):
 @pytest.mark.parametrize(
     ("program", "tests", "status"),
     one_in(
-        2,
+        4,
         [
             ("import os\ndef f(x): os._exit(0)", "f(1)", "runtime_error"),
             ("import os\ndef f(x): os.write(3, b'x' * 99)", "f(1)", "tampering"),

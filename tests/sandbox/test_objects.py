@@ -232,7 +232,7 @@ WALK = "x = f(Node(0))\nseen = []\nwhile x:\n    seen.append(x.value)\n    x = x
 @pytest.mark.parametrize(
     "program",
     one_in(
-        3,
+        6,
         [
             "class Node:\n    value = 1\n    def __init__(s, v): s.next = s\ndef f(n): return n",
             "class Node:\n    value = 1\n    def __init__(s, v): pass\n    next = property(lambda s: Node(1))\ndef f(n): return n",

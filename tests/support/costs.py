@@ -19,7 +19,7 @@ import pytest
 LIST = Path(__file__).parents[1] / "costly.txt"
 COSTLY_S = 0.08
 """CPU seconds of a test function with all its parameters; above, it is left out."""
-REPRESENTATIVE_S = 1.0
+REPRESENTATIVE_S = 0.4
 """A file without a quick test keeps its cheapest one, where that costs less."""
 HEAD = "# Test functions that `make test-fast` leaves out; written by `make costs`, see tests/support/costs.py.\n"
 

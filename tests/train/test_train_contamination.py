@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from traced_programs import TracedPrograms
 
+from support.thorough import one_in
 from truegrade.benchmarks import load_benchmark
 from truegrade.builders.dsl_list import DslListOptions, build
 from truegrade.builders.mutation.file import mutate_rows
@@ -38,6 +39,7 @@ def held_out():
     return frozenset((ROOT / "train" / "held_out.txt").read_text().split())
 
 
+@pytest.mark.thorough
 def test_the_list_holds_every_program_of_dsl_list_and_every_mutant_of_one(examples, held_out):
     """Every mutant that an operator makes, so that the mutants of any selection are among them."""
     from train.hold import hold
@@ -61,9 +63,9 @@ def test_no_prediction_shows_a_held_out_program(examples, held_out):
     assert {each.identity[: examples.HASH_CHARS] for each in careless} & held_out
 
 
-@pytest.fixture(scope="module")
-def repair_problems():
-    return load_benchmark("micro-repair", args={"size": "500"}).problems
+@pytest.fixture(scope="module", params=one_in(2, ["100", "500"]))
+def repair_problems(request):
+    return load_benchmark("micro-repair", args={"size": request.param}).problems
 
 
 def items_of(problems):
@@ -82,7 +84,7 @@ def test_no_repair_or_completion_shows_an_item_of_micro_repair(examples, repair_
     assert not {each.identity for each in completions} & unseen_of(repair_problems)
 
 
-@pytest.mark.parametrize("number", [0, 91, 92, 151, 152, 195])
+@pytest.mark.parametrize("number", one_in(2, [0, 91, 92, 151, 152, 195]))
 def test_the_beginning_of_a_shard_shows_nothing_held_out(number, examples, held_out, repair_problems):
     """Of the run that ships: of its first part, and of its continuations from 92 and from 152 on."""
     from train.settings import read_settings

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.thorough import one_in
 from truegrade.cli import main
 
 SMALL = ["--limit", "1", "--per-problem", "3", "--inputs", "20", "--probes", "right,mutants"]
@@ -172,21 +173,24 @@ def test_a_grader_that_refuses_every_reference_is_asked_how_it_is_called():
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (["--grader", "rewards.py:one_argument"], "hands it 2 arguments; choose another --call"),
-        (["--grader", "rewards.py:missing"], "has no attribute 'missing'"),
-        (["--grader", "nowhere.py:f"], "nowhere.py: no such file"),
-        (["--grader", "dead.py:f"], "No module named 'a_module_that_is_not_there'"),
-        (["--grader", "broken.py:f"], "SyntaxError"),
-        (["--grader", "cmd:./nowhere {program}"], "there is no command './nowhere'"),
-        (["--grader", "http://127.0.0.1:9/x"], "cannot be reached"),
-        (["--grader", "rewards.py:honest", "--call", "foo"], "--call: 'foo' is none of plain"),
-        (["--grader", "rewards.py:honest", "--tests-as", "foo"], "--tests-as: 'foo' is none of asserts"),
-        (["--as", "nowhere"], "no profile 'nowhere'"),
-        (["nowhere"], "no benchmark 'nowhere'"),
-        (["--probes", "foo"], "no class of probes 'foo'"),
-        (["--as", "human-eval"], "profile 'human-eval' has no rules for 'micro-repair'"),
-    ],
+    one_in(
+        3,
+        [
+            (["--grader", "rewards.py:one_argument"], "hands it 2 arguments; choose another --call"),
+            (["--grader", "rewards.py:missing"], "has no attribute 'missing'"),
+            (["--grader", "nowhere.py:f"], "nowhere.py: no such file"),
+            (["--grader", "dead.py:f"], "No module named 'a_module_that_is_not_there'"),
+            (["--grader", "broken.py:f"], "SyntaxError"),
+            (["--grader", "cmd:./nowhere {program}"], "there is no command './nowhere'"),
+            (["--grader", "http://127.0.0.1:9/x"], "cannot be reached"),
+            (["--grader", "rewards.py:honest", "--call", "foo"], "--call: 'foo' is none of plain"),
+            (["--grader", "rewards.py:honest", "--tests-as", "foo"], "--tests-as: 'foo' is none of asserts"),
+            (["--as", "nowhere"], "no profile 'nowhere'"),
+            (["nowhere"], "no benchmark 'nowhere'"),
+            (["--probes", "foo"], "no class of probes 'foo'"),
+            (["--as", "human-eval"], "profile 'human-eval' has no rules for 'micro-repair'"),
+        ],
+    ),
 )
 def test_bad_input_is_one_line(words, said):
     assert said in refused(*SMALL, *words)

@@ -334,6 +334,7 @@ def test_the_pay_for_a_share_of_the_tests(tmp_path, curve, pay):
     assert "mean pay by tests passed: none 0, half" in said(result)
 
 
+@pytest.mark.thorough
 def test_a_witness_of_a_changed_output_is_replayed(tmp_path):
     few = OUTPUTS
     (result,) = assay(["micro-repair"], limit=1, battery=few, profiles=QUICK, out=tmp_path / "micro", workers=1)

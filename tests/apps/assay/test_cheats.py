@@ -43,7 +43,7 @@ def _outside(found, folder):
     return [path for path in paths if not path.is_relative_to(folder) and str(path) != "/dev/null"]
 
 
-@pytest.mark.parametrize(("one", "form"), one_in(3, PROGRAMS), ids=IDS)
+@pytest.mark.parametrize(("one", "form"), one_in(6, PROGRAMS), ids=IDS)
 def test_a_cheat_does_what_its_danger_allows(one, form, tmp_path):
     found, folder = _watched(one.write(_entry(form), False), _entry(form), tmp_path, "active")
     kinds = {kind for kind, detail in found if detail != "/dev/null"}
@@ -61,7 +61,7 @@ def test_a_cheat_does_what_its_danger_allows(one, form, tmp_path):
         assert (folder / "truegrade-assay-marker-test_add.py").read_text() == TESTS
 
 
-@pytest.mark.parametrize(("one", "form"), one_in(3, PROGRAMS), ids=IDS)
+@pytest.mark.parametrize(("one", "form"), one_in(6, PROGRAMS), ids=IDS)
 def test_an_inert_twin_does_nothing(one, form, tmp_path):
     found, folder = _watched(one.write(_entry(form), True), _entry(form), tmp_path, "inert")
     assert not found
