@@ -234,12 +234,12 @@ def exchangeability(
     Returns:
         None where Q is not defined: fewer than two positions, or no problem whose samples differ.
     """
-    import numpy as np
-
     positions = max((len(row) for row in passed), default=0)
-    table = np.array([row for row in passed if len(row) == positions], dtype=np.int64)
     if positions < 2:
         return None
+    import numpy as np
+
+    table = np.array([row for row in passed if len(row) == positions], dtype=np.int64)
     row_totals = table.sum(axis=1)
     # Rows that are all right or all wrong stay as they are when shuffled, and cancel out of Q.
     discordant = table[(row_totals > 0) & (row_totals < positions)]
