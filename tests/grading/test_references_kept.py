@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from truegrade.cli.diagnosis import examine
 from truegrade.errors import UserError
 from truegrade.grading.evalplus import ground_truths, run_reference
 from truegrade.grading.functions import ReferenceFailed, _run_reference, expected_outputs
@@ -139,3 +140,13 @@ def test_a_bound_that_is_no_number_is_refused(monkeypatch):
     monkeypatch.setenv(REFERENCES_MB, "much")
     with pytest.raises(UserError, match="TRUEGRADE_REFERENCES_MB is 'much'"):
         references_kept()
+
+
+def test_doctor_says_where_it_lies_and_how_large_it_is(folder, sandbox, monkeypatch):
+    expected_outputs().of("p", SIMPLE, sandbox)
+    (said,) = [each for each in examine() if each.name == "references"]
+    assert said.state == "ok" and str(folder) in said.detail
+    assert said.detail.startswith("outputs of 1 kept, 0.0 of at most 2000 MB")
+    monkeypatch.setenv(REFERENCES_MB, "-")
+    (said,) = [each for each in examine() if each.name == "references"]
+    assert said.state == "warning" and REFERENCES_MB in said.detail
