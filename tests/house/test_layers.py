@@ -114,7 +114,7 @@ def test_import_truegrade_pulls_nothing_heavy():
     assert not HEAVY & set(loaded)
 
 
-def test_grading_does_not_load_what_an_audit_needs():
+def test_the_api_loads_no_analysis():
     loaded = run_python("import truegrade.api, sys; print(*sys.modules)").split()
     assert "truegrade.pipeline.grade" in loaded
     assert not [name for name in loaded if name.startswith(("truegrade.analysis", "numpy", "httpx2", "rich"))]
