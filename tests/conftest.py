@@ -64,9 +64,10 @@ def pytest_collection():
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Files that the tests name are not remembered as named by whoever runs them."""
+    """Files that the tests name are not remembered as named by whoever runs them; no outputs of earlier runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("TRUEGRADE_REFERENCES", str(tmp_path_factory.mktemp("references")))
         yield
 
 

@@ -23,7 +23,7 @@ from fuzz_target import OPENED, Target
 from truegrade.grading import functions, repairs
 from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
-from truegrade.grading.functions import References, grade_by_oracle
+from truegrade.grading.functions import expected_outputs, grade_by_oracle
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.predictions import grade_input
 from truegrade.grading.repairs import grade_repair
@@ -159,7 +159,7 @@ def judgements(data: bytes) -> Iterator[Judgement]:
                 prompt="", entry_point="f", reference=_REFERENCE, comparator=name, atol=1e-6,
                 base_inputs=(([1.0, -2.0],),) if name == "root" else ((12, 345),),
             )  # fmt: skip
-            yield grade_by_oracle(name, oracle, "program", References(), jail, min_cpu_s=1.0)
+            yield grade_by_oracle(name, oracle, "program", expected_outputs(), jail, min_cpu_s=1.0)
         for name in repairs.COMPARATORS:
             cases = (Case(arguments=(0.1,), expected=right),)
             task = CasesTask(entry_point="f", buggy="", reference="", cases=cases, comparator=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
-from truegrade.grading.functions import References, grade_by_oracle
+from truegrade.grading.functions import expected_outputs, grade_by_oracle
 from truegrade.grading.predictions import grade_input
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.records import Answer, Case, CasesTask, InputTask, OracleTask
@@ -23,7 +23,7 @@ def by_oracle(returned, expected="1", comparator="equal"):
         prompt="", entry_point="f", reference=f"def f(x): return {expected}",
         base_inputs=((1,),), plus_inputs=(), comparator=comparator, prefix="",
     )  # fmt: skip
-    return lambda jail: grade_by_oracle("p", task, _program(returned), References(), jail, min_cpu_s=10)
+    return lambda jail: grade_by_oracle("p", task, _program(returned), expected_outputs(), jail, min_cpu_s=10)
 
 
 def by_cases(returned, expected, comparator="eq"):

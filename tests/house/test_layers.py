@@ -116,6 +116,12 @@ def test_import_truegrade_pulls_nothing_heavy():
     assert not HEAVY & set(loaded)
 
 
+def test_the_api_loads_no_analysis():
+    loaded = run_python("import truegrade.api, sys; print(*sys.modules)").split()
+    assert "truegrade.pipeline.grade" in loaded
+    assert not [name for name in loaded if name.startswith(("truegrade.analysis", "numpy", "httpx2", "rich"))]
+
+
 def test_help_pulls_nothing_heavy():
     code = "import sys, truegrade.cli as c; c.main(['--help'], standalone_mode=False); print(*sys.modules)"
     assert not HEAVY & set(run_python(code).split())

@@ -86,6 +86,26 @@ def test_a_run_graded_again_under_another_profile_keeps_the_first():
     assert [p["profile"] for p in graded.summary["profiles"]] == ["human-eval@6d43fb9", "strict@5"]
 
 
+def test_one_sample_is_graded_without_numpy(tmp_path):
+    line = {"task_id": "HumanEval/23", "completion": "    return len(string)\n"}
+    (tmp_path / "sample.jsonl").write_text(json.dumps(line))
+    code = (
+        "import sys, truegrade as t; t.grade('sample.jsonl', benchmark='humaneval'); print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_what_was_slow_under_another_profile_is_graded_first(tmp_path):
+    bodies = ["return len(string)", "return 0", "while True: pass", "return 1"]
+    lines = [json.dumps({"task_id": "HumanEval/23", "completion": f"    {body}\n"}) for body in bodies]
+    (tmp_path / "samples.jsonl").write_text("\n".join(lines))
+    run = truegrade.grade("samples.jsonl", benchmark="humaneval", profiles=["human-eval+1s"], workers=1)
+    assert [verdict.sample for verdict in run.verdicts()] == [0, 1, 2, 3]
+    run = truegrade.grade(run.path, profiles=["strict+1s"], workers=1)
+    assert [verdict.sample for verdict in run.verdicts("strict")] == [2, 0, 1, 3]
+
+
 def test_a_foreign_file_becomes_a_run(tmp_path):
     lines = [{"task_id": "HumanEval/23", "completion": "    return len(string)\n"} for _ in range(3)]
     lines += [{"task_id": "HumanEval/53", "completion": "    return x - y\n"}]

@@ -12,7 +12,7 @@ from profile_rows import completion, sandbox_of
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.grading.evalplus import CROSS_CHECKED, plus_tests
-from truegrade.grading.functions import References
+from truegrade.grading.functions import expected_outputs
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, OracleTask, Problem, Reason
 from truegrade.sandbox import Limits, Sandbox
@@ -70,7 +70,7 @@ def test_mbppplus_is_refused_where_its_asserts_are_those_of_sanitized_mbpp(name)
 def test_parity_with_the_generated_programs(benchmark, data_dir):
     problems = load_benchmark(benchmark, data_dir).by_id()
     chosen = [problems[name] for name in dict.fromkeys((*SPECIAL[benchmark], *rows(list(problems), 1)[::20]))]
-    asked, ours, references = [], [], References()
+    asked, ours, references = [], [], expected_outputs()
     with Sandbox(BIGCODE.limits, workers=1) as sandbox:
         for problem in chosen:
             task = problem.task
@@ -99,7 +99,7 @@ def test_parity_of_inputs_and_expected_outputs(benchmark, data_dir):
     problems = load_benchmark(benchmark, data_dir).by_id()
     ids = list(dict.fromkeys((*SPECIAL[benchmark], *problems)))
     files = [str(data_dir / name) for name in ("HumanEvalPlus.jsonl.gz", "MbppPlus.jsonl.gz")]
-    ids, references = rows(ids, 12), References()
+    ids, references = rows(ids, 12), expected_outputs()
     theirs = ask("plus_texts", {"files": files, "ids": ids})
     with Sandbox(Limits(cpu_s=60), workers=1) as sandbox:
         for name in ids:

@@ -14,6 +14,8 @@ import pytest
 from support.thorough import one_in
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
+from truegrade.grading.functions import expected_outputs
+from truegrade.records import OracleTask
 from truegrade.sandbox import GraderNeeds, Limits, Sandbox
 from truegrade.sandbox import tree as libraries
 from truegrade.sandbox.levels import detect
@@ -273,3 +275,40 @@ def test_a_library_that_cannot_be_looked_at_is_passed_over(monkeypatch):
     beyond_reach = f"/{'a' * 300}"  # looking at it fails for every user, root too
     monkeypatch.setattr(libraries, "_cached", lambda: {name: [beyond_reach] for name in libraries.ALWAYS})
     assert libraries.loaded_with([]) == []
+
+
+INTRUDE = """
+import os
+
+def f(folder, names):
+    done = []
+    for name in ["", *names, "new"]:
+        path = os.path.join(folder, name)
+        for number, act in enumerate((
+            lambda: os.listdir(path),
+            lambda: open(path, "rb").read(),
+            lambda: open(path, "ab").write(b"x"),
+            lambda: os.unlink(path),
+            lambda: os.rename(path, path + "~"),
+            lambda: os.symlink("/", path + "~"),
+            lambda: os.link(path, "here"),
+            lambda: os.mkdir(path + "~"),
+            lambda: os.truncate(path, 0),
+        )):
+            try:
+                act()
+                done.append((name, number))
+            except OSError:
+                pass
+    return done
+"""
+
+
+def test_kept_outputs_of_references_cannot_be_reached(jail, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEGRADE_REFERENCES", str(tmp_path / "references"))
+    task = OracleTask(prompt="", entry_point="f", reference="def f(a):\n    return a\n", base_inputs=((1,),))
+    expected_outputs().of("p", task, jail)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "references").iterdir()}
+    assert len(kept) == 2
+    assert asked(jail, INTRUDE, str(tmp_path / "references"), list(kept)) == []
+    assert {path.name: path.read_bytes() for path in (tmp_path / "references").iterdir()} == kept

@@ -1,3 +1,5 @@
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,19 @@ def test_permutation_p_is_near_the_exact_one():
     table = [[True, False, False]] * 4
     exact = 3 / 3**4
     assert exchangeability(table, permutations=20_000).p_value == pytest.approx(exact, abs=0.005)
+
+
+@pytest.mark.parametrize("totals", [(1, 1, 1, 1), (1, 1), (1, 2, 2, 2, 1, 1), (2, 2, 1)])
+def test_shuffles_are_as_likely_as_all_arrangements_of_all_rows(totals):
+    # With three positions a row has three arrangements: these rows are drawn together, row by row, or both ways.
+    rows = [[place < total for place in range(3)] for total in totals]
+    squares = [
+        sum((sum(place in chosen for chosen in arranged)) ** 2 for place in range(3))
+        for arranged in product(*(combinations(range(3), total) for total in totals))
+    ]
+    observed = sum(sum(column) ** 2 for column in zip(*rows, strict=True))
+    exact = sum(each >= observed for each in squares) / len(squares)
+    assert exchangeability(rows, permutations=20_000).p_value == pytest.approx(exact, abs=0.012)
 
 
 def test_a_better_first_sample_is_found_and_named():

@@ -9,14 +9,10 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from truegrade.analysis.audit import Audit, Evidence, audit, require_file
-from truegrade.analysis.comparison import compare_runs
-from truegrade.analysis.published_number import PublishedNumber
-from truegrade.analysis.replication import AUDIT, Check, answer, replicate
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
@@ -43,7 +39,6 @@ from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.report.progress_lines import download_progress
 from truegrade.settings import GRADING_ONLY, GradeSettings, RunSettings, Settings, Silent, keywords_of
-from truegrade.statistics import PairedComparison
 from truegrade.statistics.windows import EVERYTHING, check_cutoff, described
 from truegrade.store import Run
 from truegrade.store.exporters import Exporter, find_exporter
@@ -51,6 +46,11 @@ from truegrade.store.importers import find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.packing import is_pack, is_run, unpack_for_grading
 from truegrade.store.trackers import open_trackers
+
+if TYPE_CHECKING:  # what one function alone needs is imported there, since it would take longer than a grading
+    from truegrade.analysis.audit import Audit, Evidence
+    from truegrade.analysis.replication import Check
+    from truegrade.statistics import PairedComparison
 
 __all__ = [
     "check",
@@ -239,6 +239,10 @@ def check(
         UserError: a name, number or file is at fault.
         SandboxError: this machine cannot run programs.
     """
+    from truegrade.analysis.audit import Evidence
+    from truegrade.analysis.published_number import PublishedNumber
+    from truegrade.analysis.replication import answer, replicate
+
     published = PublishedNumber(
         text=claim, metric=metric, tasks=tasks, samples=samples, tolerance_points=tolerance_points
     )
@@ -254,6 +258,9 @@ def check(
 
 def _grade_and_audit(evidence: Evidence, out: str | Path | None, claim: str) -> tuple[Run, Audit]:
     """A run made of a file, and the audit of the file, which the run keeps."""
+    from truegrade.analysis.audit import audit, require_file
+    from truegrade.analysis.replication import AUDIT
+
     for earlier in evidence.previous:
         require_file(earlier)
     with completion_file(evidence.path, evidence.notice) as file:
@@ -431,6 +438,8 @@ def compare(
     Raises:
         NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
     """
+    from truegrade.analysis.comparison import compare_runs
+
     profiles = () if profile is None else (profile,)
     return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
 

@@ -13,6 +13,8 @@ import msgspec
 from truegrade import __version__
 from truegrade.app import BrokenApp, installed_apps, own_apps, unusable_parts
 from truegrade.datasets import list_sources
+from truegrade.errors import UserError
+from truegrade.grading.references import references_kept
 from truegrade.models.providers import PROVIDERS, has_package
 from truegrade.pipeline.verdicts import package_versions
 from truegrade.profiles import PROFILES, open_profile
@@ -73,6 +75,7 @@ def examine() -> list[Diagnosis]:
         *_keys(),
         *_data(),
         _responses(),
+        _references(),
         *(_extra(name, module) for name, module in EXTRAS.items()),
         *_apps(),
     ]
@@ -180,6 +183,20 @@ def _responses() -> Diagnosis:
         return Diagnosis(name="response cache", state="ok", detail=f"empty; it will be {path}")
     detail = f"{state.replies} replies, {state.bytes / 1e6:.1f} MB at {path}; delete the file to forget them"
     return Diagnosis(name="response cache", state="ok", detail=detail)
+
+
+def _references() -> Diagnosis:
+    """What is kept of the outputs of references: where it lies and how large it is."""
+    try:
+        kept = references_kept()
+    except UserError as error:
+        return Diagnosis(name="references", state="warning", detail=str(error))
+    state = kept.state()
+    detail = (
+        f"outputs of {state.entries} kept, {state.bytes / 1e6:.1f} of at most {kept.most_bytes / 1e6:.0f} MB, in"
+        f" {kept.folder}; delete the folder to have them computed again"
+    )
+    return Diagnosis(name="references", state="ok", detail=detail)
 
 
 def _extra(name: str, module: str) -> Diagnosis:

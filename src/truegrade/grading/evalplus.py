@@ -9,9 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import pickle
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -22,9 +20,10 @@ import msgspec
 
 from truegrade.grading.evalplus_inside import WALL_FACTOR
 from truegrade.grading.executor import Executor, loaded_before
-from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed, References
+from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, Expected, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.marks import NEAR
+from truegrade.grading.references import References
 from truegrade.records import OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
 
@@ -86,35 +85,9 @@ class GroundTruth(msgspec.Struct, frozen=True):
     plus: Checks
 
 
-class GroundTruths:
-    """Outputs of references, computed once and kept for the problems graded last.
-
-    Args:
-        kept: problems whose outputs stay in memory.
-    """
-
-    def __init__(self, kept: int = 32) -> None:
-        self._kept = kept
-        self._known: OrderedDict[str, GroundTruth] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, key: str, task: OracleTask, executor: Executor) -> GroundTruth:
-        """The checks of a task; ``key`` identifies the problem.
-
-        Raises:
-            ReferenceFailed: the reference itself fails.
-        """
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
-        truth = run_reference(task, executor)
-        with self._lock:
-            self._known[key] = truth
-            while len(self._known) > self._kept:
-                self._known.popitem(last=False)
-        return truth
+def ground_truths() -> References[GroundTruth]:
+    """References of which both groups of checks are asked for."""
+    return References(run_reference, msgspec.msgpack.encode, msgspec.msgpack.Decoder(GroundTruth).decode)
 
 
 def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
@@ -311,7 +284,7 @@ _ASSERTIONS = {
 }
 
 
-def plus_tests(key: str, task: OracleTask, references: References, executor: Executor) -> str:
+def plus_tests(key: str, task: OracleTask, references: References[Expected], executor: Executor) -> str:
     """The test program of a task, complete with its call.
 
     Args:

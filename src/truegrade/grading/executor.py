@@ -35,6 +35,10 @@ class Executor(Protocol):
     def level(self) -> int:
         """Protection level: 3 namespaces, Landlock and seccomp; 2 without namespaces; 1 rlimits only."""
 
+    @property
+    def conditions(self) -> str:
+        """Everything besides a program that decides what it returns: equal texts, equal conditions."""
+
     def call(
         self,
         program: str,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -15,45 +13,9 @@ from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
 from truegrade.grading.programs import arrange
+from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
-
-# ------------------------------------------------ What is computed once and kept for the problems graded last.
-
-T = TypeVar("T")
-
-
-class LastKept(Generic[T]):
-    """The last few things that were made, by key; safe to use from several threads.
-
-    Args:
-        most: how many stay in memory.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[str, T] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, key: str, make: Callable[[], T]) -> T:
-        """What is kept under a key, made if there is nothing; raises what making it raises."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
-        made = make()
-        self.keep(key, made)
-        return made
-
-    def keep(self, key: str, made: T) -> None:
-        """Keep this under a key, in place of what was."""
-        with self._lock:
-            self._kept[key] = made
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
 
 # ----------------- Named rules that decide whether a function's output is right, given the reference's output.
 # The rules are those of evalplus/evalplus@26d6d00 (evalplus/eval/__init__.py, _special_oracle.py), with four
@@ -300,27 +262,28 @@ class ReferenceFailed(Exception):
     """The data set's own program did not answer one of its inputs: nothing can be graded against it."""
 
 
-class References:
-    """Outputs of reference programs, computed once and kept for the problems graded last.
+def expected_outputs() -> References[Expected]:
+    """References whose outputs, and the time that they took, are asked for."""
+    return References(_run_reference, _encode_expected, _decode_expected)
 
-    Args:
-        kept: problems whose outputs stay in memory.
-    """
 
-    def __init__(self, kept: int = 32) -> None:
-        self._expected = LastKept[Expected](kept)
+def _encode_expected(expected: Expected) -> bytes:
+    return msgspec.msgpack.encode(([one.packed for one in expected.results], expected.cpu_s))
 
-    def of(self, key: str, task: OracleTask, executor: Executor) -> Expected:
-        """The expected outputs of a task; ``key`` identifies the problem.
 
-        Raises:
-            ReferenceFailed: the reference itself fails.
-        """
-        return self._expected.of(key, lambda: _run_reference(task, executor))
+def _decode_expected(encoded: bytes) -> Expected:
+    results, cpu_s = msgspec.msgpack.decode(encoded, type=tuple[list[tuple[bytes, bytes]], float])
+    return Expected(tuple(CallResult.unpacked(*one) for one in results), cpu_s)
 
 
 def grade_by_oracle(
-    key: str, task: OracleTask, program: str, references: References, executor: Executor, *, min_cpu_s: float
+    key: str,
+    task: OracleTask,
+    program: str,
+    references: References[Expected],
+    executor: Executor,
+    *,
+    min_cpu_s: float,
 ) -> Judgement:
     """Call the candidate on every input and compare outside its process; stop at the first difference.
 
@@ -356,7 +319,13 @@ def grade_by_oracle(
 
 
 def count_by_oracle(
-    key: str, task: OracleTask, program: str, references: References, executor: Executor, *, min_cpu_s: float
+    key: str,
+    task: OracleTask,
+    program: str,
+    references: References[Expected],
+    executor: Executor,
+    *,
+    min_cpu_s: float,
 ) -> TestCount | None:
     """How many inputs the candidate answers as the reference does; arguments as of `grade_by_oracle`.
 

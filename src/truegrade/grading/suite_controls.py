@@ -32,19 +32,17 @@ from __future__ import annotations
 import ast
 import hashlib
 import math
-import os
 import platform
 import random
-import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from truegrade.files.json_text import UNREADABLE
+from truegrade.files.kept import KeptOnDisk, LastKept, cache_folder
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import REFERENCE_CPU_S, LastKept, ReferenceFailed
+from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
 from truegrade.grading.suite_assertions import Assertion, SuiteSource
 from truegrade.grading.suite_runner import FAILED, HELD, OFTEN, RAISED
 from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteRun, outside_suite, run_suite
@@ -151,9 +149,13 @@ def run_control(
     return run_suite(task, source, program, executor, tests=tests, broad=broad, watched=len(controls), cpu_s=cpu_s)
 
 
+_MOST_BYTES = 256 * 10**6
+"""Of controls on disk."""
+
+
 def controls_folder() -> Path:
     """``truegrade/controls`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "truegrade" / "controls"
+    return cache_folder("controls")
 
 
 class ControlsKept:
@@ -184,36 +186,23 @@ class ControlsKept:
         """
         key = _key(task, packages, executor.level)
 
-        def find() -> SuiteControls:
-            found = self._read(key)
-            if found is None:
-                found = found_outside(task, source, executor) or find_controls(task, source, executor)
-                self._write(key, found)
-            return found
+        def find() -> bytes:
+            return msgspec.json.encode(
+                found_outside(task, source, executor) or find_controls(task, source, executor)
+            )
 
-        return self._memory.of(key, find)
+        return self._memory.of(key, lambda: _decoded(self._disk().of(key, find)))
 
     def known(self, task: SuiteTask, packages: Sequence[str] = (), *, level: int) -> SuiteControls | None:
         """The controls of a task that are on disk, if they have been found before at a protection level."""
-        return self._read(_key(task, packages, level))
+        found = self._disk().read(_key(task, packages, level))
+        return None if found is None else _decoded(found)
 
-    def _read(self, key: str) -> SuiteControls | None:
-        path = (self._folder or controls_folder()) / f"{key}.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=SuiteControls)
-        except (OSError, *UNREADABLE):
-            return None
+    def _disk(self) -> KeptOnDisk:
+        return KeptOnDisk(self._folder or controls_folder(), _MOST_BYTES)
 
-    def _write(self, key: str, found: SuiteControls) -> None:
-        """Keep them, whole or not at all; a disk that cannot be written to costs time and nothing else."""
-        path = (self._folder or controls_folder()) / f"{key}.json"
-        beside = path.with_name(f"{key}.{os.getpid()}-{threading.get_ident()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(msgspec.json.encode(found))
-            beside.replace(path)
-        except OSError:
-            beside.unlink(missing_ok=True)
+
+_decoded = msgspec.json.Decoder(SuiteControls).decode
 
 
 def _key(task: SuiteTask, packages: Iterable[str], level: int) -> str:

@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from truegrade.extraction.parsing import quietly
+from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import LastKept
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED

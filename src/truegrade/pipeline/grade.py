@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing, contextmanager
 from typing import Protocol
@@ -210,12 +211,14 @@ def grade_run(
     progress.start(
         f"grade as {profile.name}", total=len(wanted), done=sum(each in grading.graded for each in wanted)
     )
-    # The texts are read here, and of a run without any missing not at all.
-    replies = (c for c in run.completions() if grading.judges(c)) if missing else iter(())
-    pending = (c for c in replies if (c.key, c.sha256) in missing)
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     try:
-        _store(run, grading, grader.verdicts(pending, grading.problems, profile), progress.advance)
+        _store(
+            run,
+            grading,
+            grader.verdicts(_pending(run, grading, missing), grading.problems, profile),
+            progress.advance,
+        )
     finally:
         progress.finish()
     _record(run, grading)
@@ -326,6 +329,18 @@ def _store(
 
 def _record(run: Run, grading: _Grading) -> None:
     run.record_grading(grading.profile.id, min(grading.levels, default=None), grading.packages)
+
+
+def _pending(run: Run, grading: _Grading, missing: AbstractSet[tuple[SampleKey, str]]) -> Iterator[Completion]:
+    """What needs a verdict; first whatever came near a time limit under another profile, which would end last.
+
+    The texts are read here, and of a run without any missing not at all.
+    """
+    known = (facts for profile in run.profiles for facts in run.verdict_facts(profile)) if missing else ()
+    slow = {(facts.key, facts.completion_sha256) for facts in known if facts.time_sensitive} & missing
+    for some in filter(None, (slow, missing - slow)):
+        replies = (completion for completion in run.completions() if grading.judges(completion))
+        yield from (completion for completion in replies if (completion.key, completion.sha256) in some)
 
 
 def _arriving(run: Run, grading: _Grading, ended: Callable[[], bool]) -> Iterator[Completion | None]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import References
+from truegrade.grading.functions import expected_outputs
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.function_scope import IMPORT_HELPER, needed_imports
@@ -49,7 +49,7 @@ class Bigcode(Profile):
     limits = _LIMITS
 
     def __init__(self) -> None:
-        self._references = References()
+        self._references = expected_outputs()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

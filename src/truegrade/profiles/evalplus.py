@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from truegrade import prompts
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, ExtractionLimitError, SourceText, quietly
-from truegrade.grading.evalplus import GUARD_EXTRA, JOIN_S, MAX_TOTAL_S, GroundTruths, grade_by_evalplus
+from truegrade.grading.evalplus import GUARD_EXTRA, JOIN_S, MAX_TOTAL_S, grade_by_evalplus, ground_truths
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import ReferenceFailed
 from truegrade.grading.judgement import Judgement
@@ -361,7 +361,7 @@ class Evalplus(Profile):
     """The references of MBPP+ return tens of megabytes (Mbpp/255)."""
 
     def __init__(self) -> None:
-        self._truths = GroundTruths()
+        self._truths = ground_truths()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

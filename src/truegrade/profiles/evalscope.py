@@ -13,7 +13,7 @@ from truegrade.grading.contests.harness import Harness
 from truegrade.grading.contests.sandboxed import grade_sandboxed
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import TESTS_INSIDE, References
+from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import (
@@ -177,7 +177,7 @@ class Evalscope(Profile):
     limits = Limits(cpu_s=20.0)
 
     def __init__(self) -> None:
-        self._references = References()
+        self._references = expected_outputs()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

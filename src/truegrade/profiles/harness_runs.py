@@ -11,8 +11,9 @@ import msgspec
 
 from truegrade.grading.evalplus import plus_tests
 from truegrade.grading.executor import Executor, loaded_before
-from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed, References
+from truegrade.grading.functions import TESTS_INSIDE, Expected, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.references import References
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.prompt_building import chat
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt, Reason
@@ -131,7 +132,7 @@ def unreported(outcome: Outcome) -> Judgement:
 
 
 def with_tests(
-    problem: Problem, references: References, executor: Executor, grade: Callable[[str], Judgement]
+    problem: Problem, references: References[Expected], executor: Executor, grade: Callable[[str], Judgement]
 ) -> Judgement:
     """Grade with a problem's test program; where it cannot be had the data set is to blame, not the answer.
 

@@ -12,7 +12,7 @@ from truegrade.errors import UnknownName
 from truegrade.extraction.contest_programs import first_pair
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import References
+from truegrade.grading.functions import expected_outputs
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
@@ -146,7 +146,7 @@ class LmEval(Profile):
     limits = _LIMITS
 
     def __init__(self) -> None:
-        self._references = References()
+        self._references = expected_outputs()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

@@ -28,7 +28,13 @@ from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import TESTS_INSIDE, References, count_by_oracle, grade_by_oracle, grade_by_tests
+from truegrade.grading.functions import (
+    TESTS_INSIDE,
+    count_by_oracle,
+    expected_outputs,
+    grade_by_oracle,
+    grade_by_tests,
+)
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
@@ -196,7 +202,7 @@ class Strict(Profile):
     """MBPP+ holds right answers of tens of megabytes (Mbpp/255)."""
 
     def __init__(self) -> None:
-        self._references = References()
+        self._references = expected_outputs()
         self._controls = ControlsKept()
 
     def render_prompt(

@@ -6,7 +6,7 @@ import re
 import signal
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from truegrade.sandbox import wire
 from truegrade.sandbox.decode import UNBOUNDED, read
@@ -110,6 +110,16 @@ class CallResult:
         if self.encoded:
             return read(self.encoded, max_memory=max_memory)
         return self.digest, False, True
+
+    @property
+    def packed(self) -> tuple[bytes, bytes]:
+        """The bytes of a value, and those of its digest, from which `unpacked` makes the same result."""
+        return self.encoded, b"" if self.digest is None else self.digest.sha256
+
+    @classmethod
+    def unpacked(cls, encoded: bytes, digest: bytes) -> Self:
+        """The result that was `packed`."""
+        return cls(encoded, digest=Digest(digest) if digest else None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CallResult, (self.encoded, self.error, self.digest)

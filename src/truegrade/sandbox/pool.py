@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, cached_property, partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -82,6 +84,12 @@ class Sandbox:
     def level(self) -> int:
         """Protection level, see `truegrade.sandbox`; found out, and tested, once per process."""
         return detect(self._max_level).level
+
+    @cached_property
+    def conditions(self) -> str:
+        """Everything besides a program that decides what it returns: level, limits, packages and our own code."""
+        packages = [(name, _version(name)) for name in self.limits.packages]
+        return f"level {self.level}, {self.limits}, seed {self._hash_seed}, {packages}, {_own_code()}"
 
     @property
     def protection(self) -> str:
@@ -359,6 +367,23 @@ def run_program(
     """Run one untrusted script and return what it wrote; for many, use `Sandbox.script`."""
     with Sandbox(limits, workers=1, allow_unsafe=allow_unsafe) as sandbox:
         return sandbox.script(source, stdin)
+
+
+def _version(package: str) -> str:
+    """Of an installed package; empty if it is not."""
+    from importlib.metadata import PackageNotFoundError, version  # which few runs need, and all would wait for
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+@cache
+def _own_code() -> str:
+    """Hash of the modules of this folder."""
+    sources = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"".join(sources)).hexdigest()
 
 
 def _cores() -> list[int]:

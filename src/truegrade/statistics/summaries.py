@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import floor, fsum
+from itertools import combinations
+from math import comb, floor, fsum
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,6 +15,9 @@ from truegrade.errors import UserError
 from truegrade.records import Estimate
 from truegrade.statistics.claims import told
 from truegrade.statistics.paired import bootstrap_interval
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # -------------------------------- Plain summaries of tokens, seconds and dollars, which some samples may lack.
 
@@ -229,27 +234,25 @@ def exchangeability(
     Returns:
         None where Q is not defined: fewer than two positions, or no problem whose samples differ.
     """
-    import numpy as np
-
     positions = max((len(row) for row in passed), default=0)
-    table = np.array([row for row in passed if len(row) == positions], dtype=np.int64)
     if positions < 2:
         return None
+    import numpy as np
+
+    table = np.array([row for row in passed if len(row) == positions], dtype=np.int64)
     row_totals = table.sum(axis=1)
     # Rows that are all right or all wrong stay as they are when shuffled, and cancel out of Q.
     discordant = table[(row_totals > 0) & (row_totals < positions)]
     if len(discordant) == 0:
         return None
 
-    def spread(verdicts: np.ndarray) -> int:
-        """Sum of squared column totals: all of Q that a shuffle changes, in whole numbers."""
-        return int((verdicts.sum(axis=0) ** 2).sum())
-
-    observed = spread(discordant)
-    generator = np.random.default_rng(seed)
-    as_large = sum(spread(generator.permuted(discordant, axis=1)) >= observed for _ in range(permutations))
+    row_totals = discordant.sum(axis=1)
+    # All of Q that a shuffle changes, in whole numbers.
+    observed = int((discordant.sum(axis=0) ** 2).sum())
+    shuffled = _shuffled_columns(row_totals, positions, permutations, np.random.default_rng(seed))
+    as_large = int(((shuffled**2).sum(axis=1) >= observed).sum())
     return Exchangeability(
-        q=_cochran_q(observed, discordant.sum(axis=1).tolist(), positions),
+        q=_cochran_q(observed, row_totals.tolist(), positions),
         # The observed order is one of the shuffles: p is never 0, and the test keeps its level (Phipson & Smyth
         # 2010, Statistical Applications in Genetics and Molecular Biology 9:39).
         p_value=(1 + as_large) / (permutations + 1),
@@ -258,6 +261,31 @@ def exchangeability(
         tasks=len(table),
         positions=positions,
     )
+
+
+def _shuffled_columns(
+    row_totals: np.ndarray, positions: int, permutations: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Column totals after each of many shuffles inside all rows: a row a shuffle, a column a position.
+
+    Rows of one total are alike: how many of them get each arrangement is multinomial, which is drawn at once where
+    there are no more arrangements than rows. Elsewhere each row is shuffled.
+    """
+    import numpy as np
+
+    columns = np.zeros((permutations, positions), dtype=np.int64)
+    for total, rows in zip(*np.unique(row_totals, return_counts=True), strict=True):
+        arrangements = comb(positions, int(total))
+        if arrangements <= rows:
+            chosen = np.zeros((arrangements, positions), dtype=np.int64)
+            for each, places in zip(chosen, combinations(range(positions), int(total)), strict=True):
+                each[list(places)] = 1
+            columns += generator.multinomial(rows, [1 / arrangements] * arrangements, size=permutations) @ chosen
+        else:
+            row = np.tile(np.arange(positions) < total, (permutations, 1)).astype(np.int64)
+            for _ in range(rows):
+                columns += generator.permuted(row, axis=1)
+    return columns
 
 
 def _cochran_q(squared_columns: int, row_totals: Sequence[int], positions: int) -> float:

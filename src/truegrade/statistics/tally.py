@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import fsum
 from statistics import fmean
 from typing import Any
 
@@ -172,6 +173,8 @@ def _estimate(
 
 def _ratio(scores: Sequence[float], weights: Sequence[float]) -> float:
     """``sum(scores) / sum(weights)`` by numpy's pairwise summation."""
+    if any(weights) and all(float(value).is_integer() for value in (*scores, *weights)):
+        return fsum(scores) / fsum(weights)  # the same in any order, and to load numpy takes as long as a sample
     import numpy as np
 
     # numpy adds in pairs, `sum` from left to right: the last bits differ from those that the harnesses print.

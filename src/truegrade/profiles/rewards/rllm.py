@@ -11,7 +11,7 @@ from typing import Any
 from truegrade.errors import UserError
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import TESTS_INSIDE, References
+from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import base_imports, statements, without_main_block
 from truegrade.grading.tests_forms import CannotPut, calls_of, tests_of
@@ -93,7 +93,7 @@ class RllmHumanevalplus(StrictWorded):
     limits = Limits(cpu_s=60.0, processes=16, packages=("numpy", "pandas"))
 
     def __init__(self) -> None:
-        self._references = References()
+        self._references = expected_outputs()
 
     def cut(self, reply: str) -> str | None:
         """The last fence."""
