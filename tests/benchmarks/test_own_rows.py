@@ -115,7 +115,23 @@ def test_a_header_names_and_words(tmp_path):
         ({"tests": ...}, "field 'tests': the field is missing"),
         (
             {"tests": ..., "test": ["assert double(1) == 2"]},
-            "field 'tests': the field is missing; every entry needs it; the row has 'test': rename",
+            "field 'tests': the field is missing; every entry needs it; rename 'test' to 'tests'",
+        ),
+        (
+            {
+                "id": ...,
+                "task_id": 2,
+                "prompt": ...,
+                "text": "?",
+                "tests": ...,
+                "test_list": [],
+                "code": "",
+                "x": 1,
+            },
+            (
+                "field 'id': the field is missing; every entry needs it; rename 'task_id' to 'id', 'text' to 'prompt',"
+                " 'test_list' to 'tests'"
+            ),
         ),
         (
             {"entry_point": ..., "tests": ..., "Tests": []},

@@ -59,6 +59,15 @@ class BenchmarkRow(msgspec.Struct, frozen=True, kw_only=True):
     """Set where the row is a changed problem: how it differs from another row."""
 
 
+OTHER_NAMES = {
+    "id": ("task_id", "question_id", "problem_id"),
+    "prompt": ("text", "question", "question_content", "instruction"),
+    "tests": ("test", "test_list", "test_code"),
+    "reference": ("code", "canonical_solution", "solution"),
+}
+"""What published data sets call our fields."""
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The TOML file of the same name beside the rows."""
 
@@ -261,7 +270,14 @@ def _rows(path: Path, content: bytes) -> Iterator[tuple[int, BenchmarkRow]]:
         except msgspec.ValidationError as error:
             keys = set(value) if isinstance(value, dict) else set()
             others = keys - set(BenchmarkRow.__struct_fields__)
-            raise bad_row(path, error, line=line, others=others) from None
+            renames = {
+                name: ours
+                for ours, names in OTHER_NAMES.items()
+                if ours not in keys
+                for name in names
+                if name in others
+            }
+            raise bad_row(path, error, line=line, others=others, renames=renames) from None
 
 
 def _once(path: Path, rows: Iterable[tuple[int, BenchmarkRow]]) -> Iterator[tuple[int, BenchmarkRow]]:

@@ -9,7 +9,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cached_property
@@ -325,11 +325,18 @@ def typed(path: Path, value: Any, kind: type[Row], *, inside: str = "") -> Row:
 
 
 def bad_row(
-    path: Path, error: Exception, *, line: int | None = None, inside: str = "", others: Iterable[str] = ()
+    path: Path,
+    error: Exception,
+    *,
+    line: int | None = None,
+    inside: str = "",
+    others: Iterable[str] = (),
+    renames: Mapping[str, str] | None = None,
 ) -> BadRecord:
     """Say which field is at fault, from the words of a msgspec error.
 
-    Of ``others``, keys of the row that mean nothing, the one most like a missing field is named.
+    Of ``others``, keys of the row that mean nothing, the one most like a missing field is named; where keys are
+    known under other names, ``renames`` from them to ours are named instead.
     """
     if isinstance(error, UnicodeDecodeError):
         return BadRecord(path, f"{_not_utf8(error)}; write the file anew as UTF-8", line=line)
@@ -344,6 +351,8 @@ def bad_row(
     if missing:
         close = get_close_matches(missing[1], others, n=1)
         hint = f"; the row has {close[0]!r}: rename it" if close else ""
+        if renames:
+            hint = "; rename " + ", ".join(f"{name!r} to {ours!r}" for name, ours in renames.items())
         return BadRecord(path, f"{MISSING_FIELD}{hint}", line=line, field=field)
     wanted = text[: place.start()] if place else text
     return BadRecord(path, f"{wanted[0].lower()}{wanted[1:].replace('`', '')}", line=line, field=field)
