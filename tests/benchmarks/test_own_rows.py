@@ -128,10 +128,7 @@ def test_a_header_names_and_words(tmp_path):
                 "code": "",
                 "x": 1,
             },
-            (
-                "field 'id': the field is missing; every entry needs it; rename 'task_id' to 'id', 'text' to 'prompt',"
-                " 'test_list' to 'tests'"
-            ),
+            "field 'id': the field is missing; every entry needs it; rename 'task_id' to 'id', 'text' to 'prom",
         ),
         (
             {"entry_point": ..., "tests": ..., "Tests": []},

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade.apps.evolve.genomes import DataGenes, SamplingGenes, Scores
-from truegrade.apps.evolve.objectives import GradedReply, Scorer, repair_task, sample_of
+from truegrade.apps.evolve.genomes import DataGenes, SamplingGenes
+from truegrade.apps.evolve.objectives import GradedReply, repair_task, sample_of
 from truegrade.apps.evolve.roles import Roles
 from truegrade.apps.evolve.settings import EvolutionSettings
 from truegrade.apps.evolve.subject import Ask, Subject
@@ -135,25 +135,6 @@ def anchor_reply(anchor: str, problem: Problem) -> str:
         "reference": task.reference,
     }[anchor]
     return f"```python\n{code.strip()}\n```" if code else ""
-
-
-def score_anchors(
-    problems: Sequence[Problem], objectives: Scorer, profile: Profile, executor: Executor
-) -> dict[str, Scores]:
-    """Scores of every anchor, by its name.
-
-    Args:
-        problems: those to repair.
-        objectives: how replies are scored.
-        profile: takes code out of replies, and grades it.
-        executor: bound to the profile's limits.
-    """
-    return {
-        anchor: objectives.score(
-            problems, [graded_reply(anchor, problem, profile, executor) for problem in problems], executor
-        )
-        for anchor in ANCHORS
-    }
 
 
 def graded_reply(anchor: str, problem: Problem, profile: Profile, executor: Executor) -> GradedReply:

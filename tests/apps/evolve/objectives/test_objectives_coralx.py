@@ -6,7 +6,7 @@ import math
 import pytest
 
 from truegrade.apps.evolve.objectives import CoralxObjectives, GradedReply
-from truegrade.apps.evolve.replies import score_anchors
+from truegrade.apps.evolve.replies import ANCHORS, graded_reply
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import take_code
@@ -94,7 +94,10 @@ def test_a_comment_is_worth_a_tenth_of_runtime(objectives):
 @pytest.mark.slow
 def test_on_its_own_test_problems_doing_nothing_is_hardly_better_than_a_stub_or_worse(objectives, data_dir, jail):
     problems = load_benchmark("quixbugs", data_dir, {"split": "coralx-test"}).problems
-    anchors = score_anchors(problems, objectives, Coralx(), jail)
+    anchors = {
+        anchor: objectives.score(problems, [graded_reply(anchor, each, Coralx(), jail) for each in problems], jail)
+        for anchor in ANCHORS
+    }
     sums = {name: scores.facts["weighted_sum"] for name, scores in anchors.items()}
     assert max(sums["identity"] - 0.0025, sums["stub"]) < sums["empty"] < sums["reference"] < 0.9655
     # Before Python 3.12, pycodestyle finds a line too long in a last docstring that ends without a newline.

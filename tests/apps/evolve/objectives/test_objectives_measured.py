@@ -21,7 +21,7 @@ from truegrade.apps.evolve.objectives import (
     repair_task,
     samples_of,
 )
-from truegrade.apps.evolve.replies import ANCHORS, graded_reply, score_anchors
+from truegrade.apps.evolve.replies import ANCHORS, graded_reply
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles.coralx import Coralx
@@ -178,7 +178,9 @@ def test_scores_say_what_was_not_answered_and_what_was_counted_here(objectives, 
 
 @pytest.mark.parametrize("profile", [Strict(), Coralx()], ids=lambda profile: profile.name)
 def test_anchors_stand_in_their_order(objectives, total, jail, profile):
-    scores = score_anchors([total], objectives, profile, jail)
+    scores = {
+        anchor: objectives.score([total], [graded_reply(anchor, total, profile, jail)], jail) for anchor in ANCHORS
+    }
     rates = {name: score.objectives["pass_rate"] for name, score in scores.items()}
     assert list(scores) == list(ANCHORS)
     assert rates == {"identity": 0.25, "stub": 0.0, "empty": 0.0, "reference": 1.0}
