@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 
+import msgspec
 import pytest
 
 from support import tiny_llama
@@ -12,8 +13,8 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
-from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.micro.decoding import MAX_WORKERS, TokenSampler
+from truegrade.models.embedded import LONG, MOST_PROCESSES, EmbeddedEngine
+from truegrade.models.micro.decoding import DecoderProcess, DecodingJob, TokenSampler
 from truegrade.models.micro.llama import ROWS
 from truegrade.profiles.strict import render_prompt
 from truegrade.records import Message, Prompt
@@ -169,11 +170,40 @@ def engine_tokens(prompt, engine):
 def test_a_cancelled_request_frees_its_row(llama_folder, make_request):
     engine = EmbeddedEngine(llama_folder)
     request = make_request("x", max_tokens=400)
-    futures = [engine.submit(request.prompt, request.sampling, i) for i in range(ROWS * MAX_WORKERS)]
+    futures = [engine.submit(request.prompt, request.sampling, i) for i in range(ROWS * MOST_PROCESSES)]
     for future in futures:
         future.cancel()
     after = engine.submit(request.prompt, Sampling(max_tokens=3))
     assert after.result(timeout=180).usage.output_tokens == 3
+
+
+def test_many_requests_are_answered_in_processes_too_and_alike(llama_folder, make_request, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    request = make_request("x", max_tokens=12)
+    alone, together = EmbeddedEngine(llama_folder), EmbeddedEngine(llama_folder)
+    assert together.parallel == 2 * ROWS
+    sampling = msgspec.structs.replace(request.sampling, temperature=1.0)
+    many = [together.submit(request.prompt, sampling, sample) for sample in range(LONG + 4 * ROWS)]
+    (other,) = together._others
+    assert ROWS <= other.unfinished < len(many)
+    said = [future.result(timeout=180) for future in many]
+    for sample in range(LONG, len(many), 7):
+        assert alone.submit(request.prompt, sampling, sample).result(timeout=180) == said[sample]
+    assert not alone._others
+    together.close()
+    assert other._process.returncode == 0
+
+
+def test_who_waits_for_a_process_that_is_killed_is_told(llama_folder, make_request):
+    request = make_request("x", max_tokens=400)
+    tokens = engine_tokens(request.prompt, EmbeddedEngine(llama_folder))
+    process = DecoderProcess(llama_folder, None)
+    waiting = process.submit(DecodingJob(tokens, TokenSampler(0.0, 1.0, 0, tokens), 400, ()))
+    process._process.kill()
+    with pytest.raises(RuntimeError, match="has ended"):
+        waiting.result(timeout=180)
+    assert not process.open and process.unfinished == 0
+    process.close()
 
 
 def test_a_failure_reaches_everyone_who_waits(llama_folder, make_request, monkeypatch):

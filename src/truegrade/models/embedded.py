@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from concurrent.futures import Future
+from multiprocessing import parent_process
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,9 +13,9 @@ from typing import Any
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.local import ARGUMENT, Generated, LocalModel, adapted_name
 from truegrade.models.micro import EARLY_WEIGHTS, WEIGHTS
-from truegrade.models.micro.decoding import Decoder, DecodingJob, TokenSampler, sampler_for
-from truegrade.models.micro.llama import ROWS, Llama, read_defaults
-from truegrade.models.micro.tokenizer import prompt_tokens, read_tokenizer
+from truegrade.models.micro.decoding import Decoder, DecoderProcess, DecodingJob, TokenSampler, sampler_for
+from truegrade.models.micro.llama import ROWS, read_defaults
+from truegrade.models.micro.tokenizer import prompt_tokens
 from truegrade.records import Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -26,8 +28,13 @@ EARLY = "truegrade-micro-early"
 _FOLDERS = MappingProxyType({SHIPPED: WEIGHTS, EARLY: EARLY_WEIGHTS})
 
 
+MOST_PROCESSES = 4
+LONG = 4 * ROWS
+"""Requests behind which further processes are started, which takes half a second each; replies are the same."""
+
+
 class EmbeddedEngine:
-    """A Llama in numpy, in this process.
+    """A Llama in numpy, in this process; of many requests, in one a further core too.
 
     Args:
         folder: its files as Hugging Face names them.
@@ -46,8 +53,11 @@ class EmbeddedEngine:
             )
         self._name = adapted_name(f"embedded/{name or folder}", adapter)
         self._defaults = read_defaults(folder / "generation_config.json")
-        llama, tokenizer = Llama.open(folder, adapter), read_tokenizer(folder / "tokenizer.json")
-        self._decoder = Decoder(llama, tokenizer, self._defaults.ends)
+        self._decoder = Decoder.open(folder, adapter)
+        self._files, self._asked = (folder, adapter), 0
+        # a process that is one of several already leaves the cores to the others
+        self._processes = 1 if parent_process() else min(MOST_PROCESSES, os.cpu_count() or 1)
+        self._others: list[DecoderProcess] = []
 
     @property
     def name(self) -> str:
@@ -56,8 +66,8 @@ class EmbeddedEngine:
 
     @property
     def parallel(self) -> int:
-        """All rows of all workers."""
-        return ROWS * self._decoder.workers
+        """All rows of all processes."""
+        return ROWS * self._processes
 
     def submit(self, prompt: Prompt, sampling: Sampling, sample: int = 0) -> Future[Generated]:
         """See `truegrade.models.local.Engine`; without a temperature the likeliest token is taken."""
@@ -71,12 +81,32 @@ class EmbeddedEngine:
             return unanswered
         wanted = sampling.max_tokens or self._defaults.max_new_tokens or room
         sampler = self._sampler(sampling, sample, tokens)
-        return self._decoder.submit(
+        self._asked += 1
+        return self._free_decoder().submit(
             DecodingJob(tokens, sampler, min(wanted, room), (*prompt.stop, *sampling.stop))
         )
 
     def close(self) -> None:
-        """Nothing to release: threads end with their work."""
+        """End the processes that were started; the thread in this one ends with its work."""
+        for other in self._others:
+            other.close()
+        self._others.clear()
+
+    def _free_decoder(self) -> Decoder | DecoderProcess:
+        """The first that has a row left, else, of those there are, the one with the least to do."""
+        self._others = [other for other in self._others if other.open]
+        decoders: list[Decoder | DecoderProcess] = [self._decoder, *self._others]
+        for each in decoders:
+            if each.unfinished < ROWS:
+                return each
+        if self._asked > LONG and len(decoders) < self._processes:
+            try:
+                self._others.append(DecoderProcess(*self._files))
+            except OSError:  # no further process: what there is answers
+                self._processes = len(decoders)
+            else:
+                return self._others[-1]
+        return min(decoders, key=lambda each: each.unfinished)
 
     def _sampler(self, sampling: Sampling, sample: int, tokens: list[int]) -> TokenSampler:
         defaults = self._defaults

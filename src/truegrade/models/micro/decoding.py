@@ -1,23 +1,32 @@
 """Many requests through one model at once: rows join and leave between two steps.
 
-Each worker thread owns a cache of `ROWS` rows. A request takes a free row, its prompt is read, and it then
-advances with its neighbours until it ends. Threads live as long as there is work, so that nothing has to be
-closed.
+A thread owns a cache of `ROWS` rows. A request takes a free row, its prompt is read, and it then advances with its
+neighbours until it ends. The thread lives as long as there is work. Further cores compute in processes
+(`DecoderProcess`): threads of one interpreter hinder each other, since the matrices are small.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from truegrade.models.local import Generated
-from truegrade.models.micro.llama import ROWS, Cache, Llama, use_one_thread
-from truegrade.models.micro.tokenizer import Tokenizer
+from truegrade.models.micro.llama import ROWS, Cache, Llama, read_defaults, use_one_thread
+from truegrade.models.micro.tokenizer import Tokenizer, read_tokenizer
 from truegrade.records import Usage
 
 if TYPE_CHECKING:
@@ -130,9 +139,6 @@ def sampler_for(
     )
 
 
-MAX_WORKERS = 4
-
-
 class DecodingJob:
     """One request, and what it has written so far.
 
@@ -147,6 +153,7 @@ class DecodingJob:
         self.prompt, self.sampler, self.limit = tuple(prompt), sampler, limit
         self.future: Future[Generated] = Future()
         self.tokens: list[int] = []
+        self.stops = tuple(stops)
         # UTF-8 never hides one character inside another, so strings can be looked for as bytes
         self._stops = [stop.encode() for stop in stops if stop]
         self._text = bytearray()
@@ -178,36 +185,41 @@ class Decoder:
         llama: the model.
         tokenizer: its tokenizer.
         ends: tokens that end a reply.
-        workers: threads; None for one a core, up to `MAX_WORKERS`.
     """
 
-    def __init__(
-        self, llama: Llama, tokenizer: Tokenizer, ends: frozenset[int], workers: int | None = None
-    ) -> None:
+    def __init__(self, llama: Llama, tokenizer: Tokenizer, ends: frozenset[int]) -> None:
         self.llama, self.tokenizer, self.ends = llama, tokenizer, ends
-        self.workers = workers or min(MAX_WORKERS, os.cpu_count() or 1)
+        self.unfinished = 0
         self._waiting: deque[DecodingJob] = deque()
         self._lock = threading.Lock()
-        self._unfinished = self._alive = 0
+        self._working = False
         self._restore_threads: Callable[[], None] = lambda: None
+
+    @classmethod
+    def open(cls, folder: Path, adapter: Path | None = None) -> Decoder:
+        """That of a folder's files, with an adapter merged into the weights.
+
+        Raises:
+            BadRecord: a file is missing, damaged, or describes something that is not computed here.
+        """
+        defaults = read_defaults(folder / "generation_config.json")
+        return cls(Llama.open(folder, adapter), read_tokenizer(folder / "tokenizer.json"), defaults.ends)
 
     def submit(self, ask: DecodingJob) -> Future[Generated]:
         """Queue a request; its future is set when it ends, and may be cancelled until then."""
         with self._lock:
             self._waiting.append(ask)
-            self._unfinished += 1
-            # one worker more only where those there are have no row left for it
-            if self._unfinished > self._alive * ROWS and self._alive < self.workers:
-                if self._alive == 0:
-                    self._restore_threads = use_one_thread()
-                self._alive += 1
+            self.unfinished += 1
+            if not self._working:
+                self._working = True
+                self._restore_threads = use_one_thread()
                 threading.Thread(target=self._work, name="decoder", daemon=True).start()
         ask.future.add_done_callback(self._count_down)
         return ask.future
 
     def _count_down(self, _: Future[Generated]) -> None:
         with self._lock:
-            self._unfinished -= 1
+            self.unfinished -= 1
 
     def _work(self) -> None:
         """Advance a batch until neither it nor the queue holds anything."""
@@ -225,14 +237,107 @@ class Decoder:
             fresh = [self._waiting.popleft() for _ in range(min(batch.free, len(self._waiting)))]
             if fresh or batch.free < ROWS:
                 return fresh
-            self._alive -= 1
-            if self._alive == 0:
-                self._restore_threads()
+            self._working = False
+            self._restore_threads()
             return None
 
 
+class DecoderProcess:
+    """A `Decoder` in a process of its own, which ends when it is closed or this process ends.
+
+    Args:
+        folder: the model's files.
+        adapter: folder of an adapter.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def __init__(self, folder: Path, adapter: Path | None) -> None:
+        self._socket, theirs = socket.socketpair()
+        words = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()", str(theirs.fileno())]
+        words += [str(folder), *([str(adapter)] if adapter is not None else [])]
+        with theirs:
+            self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        self._connection = Connection(os.dup(self._socket.fileno()))
+        self._asked: dict[int, DecodingJob] = {}
+        self._numbers = count()
+        self._lock = threading.Lock()
+        self.open = True
+        threading.Thread(target=self._listen, name="decoder process", daemon=True).start()
+
+    @property
+    def unfinished(self) -> int:
+        """Requests that it has not answered."""
+        return len(self._asked)
+
+    def submit(self, ask: DecodingJob) -> Future[Generated]:
+        """As `Decoder.submit`."""
+        with self._lock:
+            number = next(self._numbers)
+            self._asked[number] = ask
+            try:
+                self._connection.send((number, ask.prompt, ask.sampler, ask.limit, ask.stops))
+            except OSError:
+                self._asked.pop(number, None)
+                _settle(ask, RuntimeError("the process that computes has ended"))
+        return ask.future
+
+    def close(self) -> None:
+        """End the process."""
+        self.open = False
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._process.wait()
+
+    def _listen(self) -> None:
+        """Pass on what it answers; where it ends first, whoever waits is told."""
+        try:
+            while True:
+                number, answer = self._connection.recv()
+                with self._lock:
+                    ask = self._asked.pop(number)
+                _settle(ask, answer)
+        except (EOFError, OSError):
+            self.open = False
+        self._connection.close()
+        with self._lock:
+            left, self._asked = [*self._asked.values()], {}
+        for ask in left:
+            _settle(ask, RuntimeError("the process that computes has ended"))
+
+
+def _settle(ask: DecodingJob, answer: Generated | Exception) -> None:
+    if ask.future.set_running_or_notify_cancel():
+        if isinstance(answer, Exception):
+            ask.future.set_exception(answer)
+        else:
+            ask.future.set_result(answer)
+
+
+def serve() -> None:
+    """The process of a `DecoderProcess`: answers on the socket of its first argument until that is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks ends it
+    number, folder, *adapter = sys.argv[1:]
+    connection, lock = Connection(int(number)), threading.Lock()
+    decoder = Decoder.open(Path(folder), Path(adapter[0]) if adapter else None)
+
+    def reply(number: int, done: Future[Generated]) -> None:
+        answer: Any = done.exception() or done.result()
+        with lock:
+            connection.send((number, answer))
+
+    while True:
+        try:
+            number, *job = connection.recv()
+        except (EOFError, OSError):
+            os._exit(0)
+        decoder.submit(DecodingJob(*job)).add_done_callback(partial(reply, number))
+
+
 class _Batch:
-    """The rows of one worker."""
+    """The rows of a decoder."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
