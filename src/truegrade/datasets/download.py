@@ -20,6 +20,7 @@ import msgspec
 
 from truegrade.errors import BadRecord, DataMissing, TruegradeError, UnknownName, UserError
 from truegrade.files.json_text import TomlTables
+from truegrade.files.kept import user_cache
 from truegrade.records import sha256_json
 from truegrade.store.importers.reading import SourceFile
 
@@ -193,10 +194,7 @@ class _TryAgain(TruegradeError):
 
 def cache_folder() -> Path:
     """``TRUEGRADE_CACHE``, else ``truegrade/datasets`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    if configured := os.environ.get("TRUEGRADE_CACHE"):
-        return Path(configured).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "truegrade" / "datasets"
+    return user_cache("datasets", "TRUEGRADE_CACHE")
 
 
 def cached_path(source: PinnedFile, cache: Path | None = None) -> Path:

@@ -17,8 +17,10 @@ import msgspec
 T = TypeVar("T")
 
 
-def cache_folder(name: str) -> Path:
-    """``truegrade/NAME`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
+def user_cache(name: str, variable: str = "") -> Path:
+    """What an environment variable names, else ``truegrade/NAME`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    if configured := os.environ.get(variable):
+        return Path(configured).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "truegrade" / name
 
 

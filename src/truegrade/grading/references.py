@@ -10,11 +10,10 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from truegrade.errors import UserError
-from truegrade.files.kept import KeptOnDisk, LastKept, cache_folder
+from truegrade.files.kept import KeptOnDisk, LastKept, user_cache
 from truegrade.grading.executor import Executor
 from truegrade.records import OracleTask
 
@@ -41,8 +40,7 @@ def references_kept() -> KeptOnDisk:
         most = int(float(given) * 1e6)
     except (ValueError, OverflowError):
         raise UserError(f"{REFERENCES_MB} is {given!r}; write a number of megabytes, 0 to keep nothing") from None
-    folder = os.environ.get(REFERENCES)
-    return KeptOnDisk(Path(folder).expanduser() if folder else cache_folder("references"), most)
+    return KeptOnDisk(user_cache("references", REFERENCES), most)
 
 
 class References(Generic[Found]):

@@ -40,7 +40,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.files.kept import KeptOnDisk, LastKept, cache_folder
+from truegrade.files.kept import KeptOnDisk, LastKept, user_cache
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
 from truegrade.grading.suite_assertions import Assertion, SuiteSource
@@ -155,7 +155,7 @@ _MOST_BYTES = 256 * 10**6
 
 def controls_folder() -> Path:
     """``truegrade/controls`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    return cache_folder("controls")
+    return user_cache("controls")
 
 
 class ControlsKept:

@@ -7,7 +7,6 @@ does for any run.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -25,6 +24,7 @@ from msgspec import UNSET
 
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE, encode, read_json
+from truegrade.files.kept import user_cache
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge
 from truegrade.files.writing import writing
 from truegrade.store.importers.reading import DamagedMember, member_pieces
@@ -130,7 +130,7 @@ def opened_pack(path: Path) -> Path:
     """
     digest = _digest(path)
     with _Pack(path) as packed:
-        folder = _cache() / digest[:32] / packed.head.run
+        folder = user_cache("packs") / digest[:32] / packed.head.run
         if not folder.exists():
             packed.unpack(folder)
         return folder
@@ -226,11 +226,6 @@ def _private(manifest: Manifest) -> Iterator[str]:
 
 
 # -------------------------------------------------------------------------------------------- reading
-
-
-def _cache() -> Path:
-    """``truegrade/packs`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "truegrade" / "packs"
 
 
 def _digest(path: Path) -> str:

@@ -6,7 +6,6 @@ that does not change, so the first one stored under a key stays; losing the file
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade.files.kept import user_cache
 from truegrade.store.journal import Notice, ignore
 
 FILE = "responses.sqlite"
@@ -111,10 +111,7 @@ class ResponseCache:
 
 def responses_path() -> Path:
     """``responses.sqlite`` in ``TRUEGRADE_CACHE``, else in ``truegrade`` of ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    if configured := os.environ.get("TRUEGRADE_CACHE"):
-        return Path(configured).expanduser() / FILE
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "truegrade" / FILE
+    return user_cache("", "TRUEGRADE_CACHE") / FILE
 
 
 def cache_state(path: Path) -> CacheState | None:

@@ -28,6 +28,7 @@ from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.datasets.learned import FILE as LEARNED
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE
+from truegrade.files.kept import user_cache
 from truegrade.models.local import CONFIG, WEIGHTS
 from truegrade.models.micro.micro_adapters import encode_tensors
 from truegrade.records import SCHEMA_VERSION, sha256_json
@@ -312,9 +313,7 @@ class AdapterCache:
 
 def adapters_folder() -> Path:
     """``TRUEGRADE_ADAPTERS``, else ``truegrade/adapters`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    if configured := os.environ.get("TRUEGRADE_ADAPTERS"):
-        return Path(configured).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "truegrade" / "adapters"
+    return user_cache("adapters", "TRUEGRADE_ADAPTERS")
 
 
 def adapter_key(trainer: Trainer, order: TrainingOrder, lessons: Sequence[Lesson]) -> str:
