@@ -201,7 +201,7 @@ def main(context: click.Context, log_level: str) -> None:
     truegrade run micro-repair       the included model, offline: no key, no data
     truegrade doctor                 what protects this machine, what is installed
     """
-    from truegrade.cli.options import start_log
+    from truegrade.cli.logs import start_log
 
     start_log(context, log_level)
 

@@ -1,13 +1,10 @@
 """The options of the command line, each once: how they become arguments of `truegrade.api`, and ``--json``.
 
 Shell completion: names of benchmarks, profiles and models behind the options and arguments that take them.
-
-``--log-level``: what of the log a person sees on standard error, and the file that every run keeps of it.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -22,8 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 import click
 from click.shell_completion import CompletionItem
 
-from truegrade import __version__
-from truegrade.files.run_log import CONSOLE, ROOT, LogLine, RunLog
 from truegrade.report.terminal import visible
 
 if TYPE_CHECKING:
@@ -515,40 +510,3 @@ def print_json(value: Any) -> None:
     from truegrade.files.json_text import encode
 
     echo(encode(value, enc_hook=str, indent=2).decode())
-
-
-class _OnStandardError(logging.Handler):
-    """Shows records, but for those that the console shows anyway."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.name != CONSOLE.name:
-            echo(self.format(record), err=True)
-
-
-def start_log(context: click.Context, level: str) -> None:
-    """Send the log to standard error and to the run's ``log.txt`` until the command ends.
-
-    The file has what a person would ask for afterwards, whatever is shown: everything from ``info`` up, at
-    ``debug`` each request too.
-
-    Args:
-        context: of the command line.
-        level: the lowest that standard error shows.
-    """
-    command = f"truegrade {__version__}, {context.invoked_subcommand}"
-    shown, kept = _OnStandardError(level.upper()), RunLog(command)
-    shown.setFormatter(LogLine())
-    before, propagated = ROOT.level, ROOT.propagate
-    ROOT.setLevel(min(logging.INFO, shown.level))
-    ROOT.propagate = False  # a library that sets up logging of its own would show every line twice
-    for handler in (shown, kept):
-        ROOT.addHandler(handler)
-
-    def stop() -> None:
-        ROOT.setLevel(before)
-        ROOT.propagate = propagated
-        for handler in (shown, kept):
-            ROOT.removeHandler(handler)
-            handler.close()
-
-    context.call_on_close(stop)
