@@ -119,6 +119,19 @@ def test_no_right_program_is_lost_to_a_second_that_ends_between_two_looks_at_the
         assert judged.reason is reason, judged
 
 
+@pytest.mark.parametrize("more", ["", "from unittest.mock import Mock\n"], ids=["outside", "inside"])
+def test_no_right_program_is_lost_to_a_second_that_ends_between_two_answers(graded, more):
+    """As in BigCodeBench/229, whose tests read no clock themselves."""
+    program = (
+        "import time\ndef stamp():\n    second = int(time.time())\n"
+        "    if second % 5 == 0: time.sleep(second + 1 - time.time())\n    return second\n"
+    )
+    task = suite(f"{more}first = stamp()\nself.assertEqual(stamp(), first)", program, "stamp")
+    assert graded(task, program).marks == ((TESTS_INSIDE,) if more else ())
+    time.sleep(-time.time() % 5)
+    assert graded(task, program).passed
+
+
 def test_a_suite_whose_values_do_not_cross_is_not_judged_outside(graded, sandbox):
     task = suite("self.assertEqual(apply(len, 'abc'), 3)", "def apply(f, x):\n    return f(x)\n", "apply")
     made = suite("self.assertEqual(make()(2), 3)", "def make():\n    return lambda n: n + 1\n", "make")
