@@ -31,7 +31,7 @@ demo: $(VENV)/.ready jail  ## Evaluate the included model on DSL-List and on rep
 test: $(VENV)/.ready-dev jail  ## Run the tests, or TESTS=paths: make test TESTS=tests/report.
 	$(PYTEST) -m "not thorough" $(TESTS)
 
-test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, of TESTS=paths or all: about a minute and a half on two cores.
+test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, of TESTS=paths or all: under two minutes on two cores.
 	$(PYTEST) -m "not slow and not costly and not thorough" --durations 5 --durations-min 2 $(TESTS)
 
 test-all: $(VENV)/.ready-dev jail  ## Run the thorough tests too, of TESTS=paths or all: before a release, and of what you changed.

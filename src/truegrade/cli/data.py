@@ -1,7 +1,4 @@
-"""`truegrade data`: the pinned data sets, and data sets of one's own.
-
-`truegrade data build` and `truegrade data check`: data sets of one's own, recorded in the sandbox.
-"""
+"""`truegrade data`: the pinned data sets, and those of one's own, which `build` and `check` run in the sandbox."""
 
 from __future__ import annotations
 

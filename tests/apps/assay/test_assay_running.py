@@ -5,7 +5,7 @@ import re
 
 import pytest
 from msgspec import structs
-from targets_support import jailed
+from targets_support import LEAKY, jailed
 
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.folder import AssayFolder
@@ -210,26 +210,13 @@ def test_problems_whose_tests_have_no_such_form_are_counted_with_the_form_that_h
         assay(grader=grade, problems=problems[:1], battery=few, out=tmp_path / "b", workers=1)
 
 
-HANGS = """
-def reward(program, tests):
-    space = {}
-    try:
-        exec(program, space)
-        for test in tests:
-            exec(test, space)
-    except Exception:
-        return 0.0
-    return 1.0
-"""
-
-
 @jailed
 def test_a_reward_without_a_limit_is_timed_by_right_programs_and_what_does_not_end_costs_one_limit(
     tmp_path, monkeypatch
 ):
     """The time is told before the battery is sent, and each hang is said to be one."""
     monkeypatch.setattr("truegrade.apps.assay.targets.asking.LEAST_S", 1.0)
-    (tmp_path / "rewards.py").write_text(HANGS)
+    (tmp_path / "rewards.py").write_text(LEAKY)
     told: list[str] = []
     battery = Battery(classes=("right", "mutants", "outputs", "stubs"), per_problem=6, inputs=20)
     (result,) = assay(["micro-repair"], limit=2, battery=battery, grader=f"{tmp_path}/rewards.py:reward",

@@ -77,6 +77,10 @@ class Part(NamedTuple):
     """Whether it is known behind it if cheating pays."""
 
 
+UNEARNED, CHEATING = ("stub", "must-fail"), ("cheat", "control")
+"""Kinds of programs that decide whether what solves nothing is paid."""
+
+
 def parts(target: Target, sent: Sequence[Dispatch]) -> list[Part]:
     """In which order a grader is sent what it is sent, which comes as `wanted` has it.
 
@@ -91,14 +95,13 @@ def parts(target: Target, sent: Sequence[Dispatch]) -> list[Part]:
     rest = [one for one in sent if id(one) not in kept and not _is_reference(one.probe)]
     if not target.restarts:
         return [*first, Part(rest)]
-    deciding = ("stub", "must-fail", "cheat", "control")
     ending = [one for one in rest if not is_endless(one.probe)]
-    cheats = [one for one in ending if one.probe.kind in deciding[2:]]
+    cheats = [one for one in ending if one.probe.kind in CHEATING]
     return [
         *first,
-        Part([one for one in ending if one.probe.kind in deciding[:2]]),
+        Part([one for one in ending if one.probe.kind in UNEARNED]),
         Part(cheats, decides=bool(cheats)),
-        Part([one for one in ending if one.probe.kind not in deciding]),
+        Part([one for one in ending if one.probe.kind not in (*UNEARNED, *CHEATING)]),
         Part(endless[1:]),
     ]
 

@@ -242,6 +242,9 @@ class Decoder:
             return None
 
 
+_ENDED = "the process that computes has ended"
+
+
 class DecoderProcess:
     """A `Decoder` in a process of its own, which ends when it is closed or this process ends.
 
@@ -280,7 +283,7 @@ class DecoderProcess:
                 self._connection.send((number, ask.prompt, ask.sampler, ask.limit, ask.stops))
             except OSError:
                 self._asked.pop(number, None)
-                _settle(ask, RuntimeError("the process that computes has ended"))
+                _settle(ask, RuntimeError(_ENDED))
         return ask.future
 
     def close(self) -> None:
@@ -305,7 +308,7 @@ class DecoderProcess:
         with self._lock:
             left, self._asked = [*self._asked.values()], {}
         for ask in left:
-            _settle(ask, RuntimeError("the process that computes has ended"))
+            _settle(ask, RuntimeError(_ENDED))
 
 
 def _settle(ask: DecodingJob, answer: Generated | Exception) -> None:
@@ -325,7 +328,7 @@ def serve() -> None:
 
     def reply(number: int, done: Future[Generated]) -> None:
         answer: Any = done.exception() or done.result()
-        with lock:
+        with lock, suppress(OSError):  # nobody listens any more
             connection.send((number, answer))
 
     while True:

@@ -22,6 +22,7 @@ import msgspec
 from truegrade.apps.assay.records import DANGERS, DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.apps.assay.targets import calls, host
 from truegrade.errors import TruegradeError, UserError
+from truegrade.files.kept import LastKept
 from truegrade.files.writing import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
@@ -60,8 +61,7 @@ class ProbeAsker:
     """Given by the user besides."""
     allow_unsafe: bool
     """Run references where only limits protect the machine."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _outputs: dict[str, Outputs | None] = field(default_factory=dict)
+    _outputs: LastKept[Outputs | None] = field(default_factory=lambda: LastKept(_OUTPUTS_KEPT))
     _hung: bool = False
     """Whether it gave no answer in time on a program that is proven not to end."""
 
@@ -114,12 +114,7 @@ class ProbeAsker:
         if not isinstance(task, OracleTask):
             return None
         key = f"{problem.benchmark} {problem.id} {hash(task.reference)}"
-        with self._lock:
-            if key not in self._outputs:
-                self._outputs[key] = self._run_reference(problem, task)
-                for old in list(self._outputs)[:-_OUTPUTS_KEPT]:
-                    del self._outputs[old]
-            return self._outputs[key]
+        return self._outputs.of(key, lambda: self._run_reference(problem, task))
 
     def _run_reference(self, problem: Problem, task: OracleTask) -> Outputs | None:
         results: list[CallResult] = []
