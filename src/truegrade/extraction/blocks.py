@@ -4,9 +4,9 @@
 
 Fenced code blocks as models write them, and completions that go on where a prompt's code ends.
 
-The rules of fences are those of CommonMark 0.31 section 4.5 (three or more back-ticks or tildes, closed by at
-least as many) loosened where a stricter reading loses code: any indentation, an opening fence behind prose, a closing
-fence behind the last line of code, a block on one line, and no closing fence at all.
+The rules of fences are those of CommonMark 0.31 section 4.5 (three or more back-ticks or tildes, closed by as
+many or more) loosened where a stricter reading loses code: any indentation, an opening fence behind prose, a
+closing fence behind the last line of code, a block on one line, and no closing fence at all.
 """
 
 from __future__ import annotations
