@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from reasoning_runs import build_reasoning_run
-from report_runs import House, Lenient, build_run
+from report_runs import House, Lenient, build_run, task_id
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("comparison", "apps/evolve/reporting")]
 
@@ -16,8 +17,10 @@ from comparison_runs import build, single
 
 from support.accessibility import findings, unguarded_window
 from support.evolution_folders import MAIN, build_folder
+from truegrade.analysis.audit.findings import CODES, Audit, Finding, Severity
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.leaderboard import read_leaderboard
+from truegrade.analysis.replication import AUDIT
 from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding, pair_standing
 from truegrade.apps.evolve.reporting.page import write_report as write_evolution
 from truegrade.apps.evolve.reporting.search_material import gather
@@ -31,10 +34,25 @@ pytestmark = pytest.mark.slow
 
 
 def report(folder: Path) -> Path:
-    """Of several profiles, one of which has rules with long sources."""
+    """Of several profiles, one of which has rules with long sources; a program stands beside refused answers."""
     run = build_run(
         folder / "run", samples=3, profiles=(House(), Lenient(), open_profile("strict")), reasoning="hm"
     )
+    return write_report(run, references={task_id(n): "def f(x):\n    return x + 2\n" for n in range(12)})
+
+
+def checked(folder: Path) -> Path:
+    """The page that ``check`` leaves: a run with the audit of its file, one finding of each weight."""
+    run = build_run(folder / "run")
+    found = [
+        Finding(code=code, severity=severity, count=2, rows=["Toy/1", "Toy/2"], sentence=f"2 rows: {CODES[code]}")
+        for code, severity in zip(CODES, Severity, strict=False)
+    ]
+    audited = Audit(
+        file="samples.jsonl", file_sha256="0" * 64, benchmark="toy", dataset_sha256="1" * 64, profile="house@1",
+        tasks=12, samples=60, recorded={"passed": 30}, estimates=[], findings=found,
+    )  # fmt: skip
+    run.write(AUDIT, msgspec.json.encode(audited))
     return write_report(run)
 
 
@@ -82,7 +100,7 @@ def evolution(folder: Path) -> Path:
     )
 
 
-@pytest.mark.parametrize("make", [report, reasoning, comparison, leaderboard, suite, evolution])
+@pytest.mark.parametrize("make", [report, checked, reasoning, comparison, leaderboard, suite, evolution])
 def test_a_page_is_accessible(chromium, tmp_path: Path, make: Callable[[Path], Path]) -> None:
     with unguarded_window(chromium) as window:
         window.goto(make(tmp_path).as_uri())

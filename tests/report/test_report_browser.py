@@ -27,7 +27,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         reply=reply,
         reasoning="let me see",
     )
-    return write_report(run).as_uri()
+    programs = {task_id(number): "def f(x):\n    return x + 2\n" for number in range(60)}
+    return write_report(run, references=programs).as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,18 @@ def test_what_differs_from_the_expected_is_marked_by_more_than_colour(watched) -
     assert watched.eval_on_selector("#sample .failure del", lines) == "line-through"
     assert watched.eval_on_selector("#sample .failure ins", lines) == "underline"
     assert "struck through" in watched.inner_text("#sample .failure")
+
+
+def test_the_reference_stands_beside_an_answer_that_is_refused(watched) -> None:
+    watched.select_option("#filter-reason", "wrong_answer")
+    title = watched.locator("#sample h4", has_text="Reference program")
+    title.wait_for()
+    assert "lines that the answer does not have" in title.inner_text()
+    assert watched.inner_text("#sample h4:has-text('Reference program') + pre del").strip() == "return x + 2"
+    watched.select_option("#filter-outcome", "passed")
+    watched.select_option("#filter-reason", "")
+    watched.locator("#sample .verdicts [aria-pressed=true] + .badge", has_text="passed").wait_for()
+    assert title.count() == 0
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -114,6 +114,15 @@ def test_thinking_is_told_from_the_reply(tmp_path: Path, reply, reasoning, think
     assert (view.thinking.text if view.thinking else None, view.reply.text) == (thinking, rest)
 
 
+def test_a_reference_stands_beside_samples_that_some_profile_refuses(tmp_path: Path) -> None:
+    run = build_run(tmp_path / "run", tasks=4, samples=5, profiles=(House(), Lenient()))
+    material = gather(run)
+    views = chosen_samples.collect(run, material.summary, material.outcomes, {task_id(0): "the program"}).samples
+    refused = [view for view in views if not all(verdict.passed for verdict in view.verdicts)]
+    assert {view.reference.text for view in refused if view.id == task_id(0)} == {"the program"}
+    assert not [view for view in views if view.reference and (view.id != task_id(0) or view not in refused)]
+
+
 def test_prompts_of_the_shown_tasks_come_along(tmp_path: Path) -> None:
     run = build_run(tmp_path / "run", tasks=2, samples=1)
     prompts = collect(run).prompts

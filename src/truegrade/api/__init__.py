@@ -29,6 +29,8 @@ from truegrade.pipeline.loading import (
     load_for,
     narrow,
     problems_of,
+    reference_programs,
+    references_at_hand,
     select,
     window_of,
 )
@@ -37,6 +39,7 @@ from truegrade.pipeline.summary import Summary
 from truegrade.pipeline.verdicts import Progress, with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.profiles.base import refuse_uncovered
+from truegrade.records import Problem
 from truegrade.report.progress_lines import download_progress
 from truegrade.settings import GRADING_ONLY, GradeSettings, RunSettings, Settings, Silent, keywords_of
 from truegrade.statistics.windows import EVERYTHING, check_cutoff, described
@@ -94,7 +97,7 @@ def evaluate(benchmark: str | BenchmarkSpec, settings: RunSettings) -> Run:
     grader = grader_for(settings)
     asked = ask(benchmark, settings, opened, grader=grader, shown=download_progress)
     grade_and_count(asked.run, asked.problems, opened, settings, grader, graded=asked.graded)
-    report(asked.run)
+    _write_page(asked.run, asked.problems)
     return track(asked.run, trackers, asked.run)
 
 
@@ -148,7 +151,7 @@ def grade(completions: str | Path, given: dict[str, Any]) -> Run:
     if window:
         settings.notice(left_out(run_, problems, chosen, window))
     grade_and_count(run_, chosen, opened, settings, grader, window=window)
-    report(run_)
+    _write_page(run_, problems)
     return track(run_, trackers, run_)
 
 
@@ -320,6 +323,12 @@ def report(run_: Run | str | Path) -> Path:
     return report_files(run_)[0]
 
 
+def _write_page(run_: Run, problems: Mapping[str, Problem]) -> None:
+    from truegrade.report.html import write_report
+
+    write_report(run_, references=reference_programs(problems))
+
+
 def report_files(
     run_: Run | str | Path,
     file_format: str = "html",
@@ -355,8 +364,9 @@ def report_files(
 
     opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
     if not window and cutoff is None:
-        so_far = _so_far(opened, as_path(data), notice)
-        return track(opened, trackers, export_report(so_far[0], file_format, as_path(out), so_far[1]))
+        reported, summary = _so_far(opened, as_path(data), notice)
+        beside = references_at_hand(opened) if file_format == "html" else {}
+        return track(opened, trackers, export_report(reported, file_format, as_path(out), summary, beside))
     if log_to:
         raise UserError("`log_to` logs whole runs: leave out `window` and `cutoff`")
     check_cutoff(cutoff)
@@ -367,7 +377,7 @@ def report_files(
     summary = summarise_part(opened, problems, window=chosen, cutoff=cutoff)
     part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
     own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
-    return export_report(opened, file_format, as_path(out) or own, summary)
+    return export_report(opened, file_format, as_path(out) or own, summary, reference_programs(problems))
 
 
 def _so_far(run_: Run, data: Path | None, notice: Notice) -> tuple[Run, Summary | None]:

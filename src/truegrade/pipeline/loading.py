@@ -6,15 +6,23 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from truegrade.benchmarks import REGISTRY, find_benchmark, known_benchmark, load_found
+from truegrade.benchmarks import (
+    BENCHMARKS,
+    READERS,
+    REGISTRY,
+    find_benchmark,
+    known_benchmark,
+    load_benchmark,
+    load_found,
+)
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets import pull, source
 from truegrade.datasets.download import find
-from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError, first_few
+from truegrade.errors import BadRecord, NotComparable, TruegradeError, UnknownName, UserError, first_few
 from truegrade.profiles import Profile
 from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.registry import Found, Origin, refuse_another_file
@@ -103,6 +111,54 @@ def problems_of(run_: Run, loaded: Benchmark) -> dict[str, Problem]:
     selected = run_.manifest.selected
     wanted = loaded.by_id().keys() if selected is None else set(selected)
     return {p.id: p for p in loaded.problems if p.id in wanted and p.id not in run_.manifest.excluded}
+
+
+def data_at_hand(run_: Run) -> bool:
+    """Whether the problems of a run can be read without a download and without running anybody's code."""
+    identity = run_.manifest.benchmark
+    if identity.name not in BENCHMARKS:
+        place = _rows(run_)
+        return place.endswith(tuple(READERS)) and Path(place).exists()
+    pinned = find_benchmark(identity.name).source
+    return Path(identity.source).exists() or (pinned is not None and find(source(pinned)) is not None)
+
+
+def _rows(run_: Run) -> str:
+    """The file that a run's own benchmark lies in; empty where it lies in none."""
+    recorded = run_.manifest.origin("benchmark")
+    return recorded.place if recorded is not None and recorded.how == "file" else ""
+
+
+def problems_at_hand(run_: Run) -> dict[str, Problem]:
+    """The problems that a run is counted over, of data that is `data_at_hand`.
+
+    Raises:
+        NotComparable: the data at hand is another version.
+    """
+    identity = run_.manifest.benchmark
+    data = Path(identity.source) if Path(identity.source).exists() else None
+    name = identity.name if identity.name in BENCHMARKS else _rows(run_)
+    loaded = load_benchmark(name, data, identity.args)
+    if loaded.dataset_sha256 != identity.dataset_sha256:
+        raise NotComparable(
+            f"{run_.path} was made from another version of {identity.name} than the data at hand, so it cannot be"
+            " counted here; grade it where its data is"
+        )
+    return problems_of(run_, loaded)
+
+
+def reference_programs(problems: Mapping[str, Problem]) -> dict[str, str]:
+    """The data set's own program of each problem that has one, by problem id."""
+    programs = {name: getattr(problem.task, "reference", None) for name, problem in problems.items()}
+    return {name: program for name, program in programs.items() if isinstance(program, str)}
+
+
+def references_at_hand(run_: Run) -> dict[str, str]:
+    """`reference_programs` of a run; nothing where its data is not at hand, unreadable, or another version."""
+    with suppress(TruegradeError):
+        if data_at_hand(run_):
+            return reference_programs(problems_at_hand(run_))
+    return {}
 
 
 # --------------------------------------------------------------- Which problems of a benchmark a run is about.

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush, heappushpop
 from itertools import chain, zip_longest
+from types import MappingProxyType
 from zlib import crc32
 
 import msgspec
@@ -24,6 +25,8 @@ MAX_SAMPLES = 10_000
 MAX_PAGE_CHARS = 45_000_000
 """Samples whose texts would go beyond this are left out; packed, this many make a page of some 15 MB."""
 SEED = 0
+NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
+"""Where the data set is not at hand."""
 
 Prompts = dict[str, list[tuple[str, Excerpt]]]
 """Problem id -> (role, text) of each message."""
@@ -45,7 +48,12 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect(
-    run: Run, summary: Summary, outcomes: Mapping[str, VerdictTable], *, max_chars: int = MAX_PAGE_CHARS
+    run: Run,
+    summary: Summary,
+    outcomes: Mapping[str, VerdictTable],
+    references: Mapping[str, str] = NO_REFERENCES,
+    *,
+    max_chars: int = MAX_PAGE_CHARS,
 ) -> Browser:
     """Choose samples of a graded run and gather what the page tells about them.
 
@@ -53,13 +61,14 @@ def collect(
         run: its completions and verdicts are read here as texts, once more than numbers need.
         summary: of the run.
         outcomes: by profile id.
+        references: as of `write_report`.
         max_chars: samples beyond this much text are left out.
     """
     order = {name: place for place, name in enumerate(_tasks(summary))}
     profiles = [profile.profile for profile in summary.profiles]
     chosen = choose([outcomes[profile] for profile in profiles], MAX_SAMPLES, SEED)
     prompts = read_prompts(run.prompts(), {key.problem_id for key in chosen.samples})
-    views = _within_budget(read_views(run, profiles, chosen.samples), prompts, max_chars)
+    views = _within_budget(read_views(run, profiles, chosen.samples, references), prompts, max_chars)
     disputed_shown = set(chosen.samples[: chosen.disputed])
     views.sort(key=lambda view: (order.get(view.id, len(order)), view.sample))
     return Browser(
@@ -131,7 +140,12 @@ def _tasks(summary: Summary) -> list[str]:
     return list(dict.fromkeys(task.id for profile in summary.profiles for task in profile.tasks))
 
 
-def read_views(run: Run, profiles: Sequence[str], chosen: Sequence[SampleKey]) -> list[SampleView]:
+def read_views(
+    run: Run,
+    profiles: Sequence[str],
+    chosen: Sequence[SampleKey],
+    references: Mapping[str, str] = NO_REFERENCES,
+) -> list[SampleView]:
     """The chosen samples, in order. A later record of a sample replaces an earlier one."""
     wanted = set(chosen)
     completions: dict[SampleKey, Completion] = {}
@@ -143,7 +157,10 @@ def read_views(run: Run, profiles: Sequence[str], chosen: Sequence[SampleKey]) -
         for verdict in run.verdicts(profile):
             if verdict.key in wanted:
                 verdicts[verdict.key][profile] = verdict
-    return [view_sample(key, completions.get(key), list(verdicts[key].values())) for key in chosen]
+    return [
+        view_sample(key, completions.get(key), list(verdicts[key].values()), references.get(key.problem_id, ""))
+        for key in chosen
+    ]
 
 
 def _within_budget(views: Iterable[SampleView], prompts: Prompts, max_chars: int) -> list[SampleView]:

@@ -15,7 +15,7 @@ from truegrade.records import Estimate
 from truegrade.report import figures
 from truegrade.report.agents import budget_chart
 from truegrade.report.charts.svg import Chart, png, standalone
-from truegrade.report.chosen_samples import ReportMaterial, gather
+from truegrade.report.chosen_samples import NO_REFERENCES, ReportMaterial, gather
 from truegrade.report.document import Table, tables
 from truegrade.report.html import report_document, write_report
 from truegrade.report.methods import bibtex
@@ -167,7 +167,11 @@ Files = Iterator[tuple[str, bytes]]
 
 
 def export_report(
-    run: Run, file_format: str, out: Path | None = None, summary: Summary | None = None
+    run: Run,
+    file_format: str,
+    out: Path | None = None,
+    summary: Summary | None = None,
+    references: Mapping[str, str] = NO_REFERENCES,
 ) -> list[Path]:
     """Write a report as files and return their paths.
 
@@ -176,6 +180,7 @@ def export_report(
         file_format: one of `FORMATS`.
         out: for ``html`` the file, else the folder of the files; None for the run's own folder.
         summary: of the part that is reported; None for the stored one.
+        references: as of `write_report`, for ``html``.
 
     Raises:
         UnknownName: no such format.
@@ -186,7 +191,7 @@ def export_report(
     if file_format == "html":
         page = out or run.outputs / "report.html"
         make_folder(page.parent)
-        return [write_report(run, page, summary)]
+        return [write_report(run, page, summary, references)]
     folder = out or run.outputs / FOLDER
     material = gather(run, summary)
     made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []

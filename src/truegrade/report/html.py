@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from truegrade.pipeline.summary import Summary
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.chosen_samples import Browser, ReportMaterial, collect, gather
+from truegrade.report.chosen_samples import NO_REFERENCES, Browser, ReportMaterial, collect, gather
 from truegrade.report.document import On, Part, Prose, Section, only
 from truegrade.report.glossary import explained, glossary_section
 from truegrade.report.markup import Markup, el
@@ -82,26 +82,33 @@ def _what_is_shown(browser: Browser) -> str:
 MAX_PAGE_BYTES = 19_000_000
 
 
-def write_report(run: Run, path: str | Path | None = None, summary: Summary | None = None) -> Path:
+def write_report(
+    run: Run,
+    path: str | Path | None = None,
+    summary: Summary | None = None,
+    references: Mapping[str, str] = NO_REFERENCES,
+) -> Path:
     """Write the page of a graded run and return its path.
 
     Args:
         run: graded.
         path: of the page; None for ``report.html`` beside the run's journals.
         summary: of the part that is reported; None for the stored one.
+        references: the data set's programs by problem id (`truegrade.pipeline.loading.reference_programs`), shown
+            beside answers that are refused.
 
     Raises:
         UserError: the run was not graded yet, or by a version whose summary this one cannot read.
         BadRecord: a line of its journals is not a record.
     """
     material = gather(run, summary)
-    browser = collect(run, material.summary, material.outcomes)
+    browser = collect(run, material.summary, material.outcomes, references)
     content = render(material, browser).encode("utf-8", "replace")
     chars = sum(view.chars for view in browser.samples)
     while len(content) > MAX_PAGE_BYTES and len(browser.samples) > 1:
         # replies that hardly deflate: fewer of them
         chars //= 2
-        browser = collect(run, material.summary, material.outcomes, max_chars=chars)
+        browser = collect(run, material.summary, material.outcomes, references, max_chars=chars)
         content = render(material, browser).encode("utf-8", "replace")
     page = Path(path) if path else run.outputs / "report.html"
     write_atomically(page, content)

@@ -129,21 +129,33 @@ class SampleView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: float | None = None
     answers: tuple[AnswerView, ...]
     verdicts: tuple[VerdictView, ...]
+    reference: Excerpt | None = None
+    """The data set's own program, where it has one and some profile refuses the sample."""
 
     @property
     def chars(self) -> int:
         """Characters that it takes on the page."""
-        texts = [self.thinking, self.reply, *(answer.text for answer in self.answers)]
+        texts = [self.thinking, self.reply, self.reference, *(answer.text for answer in self.answers)]
         return sum(len(text.text) for text in texts if text) + sum(len(v.detail) for v in self.verdicts)
 
 
-def view_sample(key: SampleKey, completion: Completion | None, verdicts: Sequence[Verdict]) -> SampleView:
-    """Gather one sample; the completion is None where the run stores none."""
+def view_sample(
+    key: SampleKey, completion: Completion | None, verdicts: Sequence[Verdict], reference: str = ""
+) -> SampleView:
+    """Gather one sample.
+
+    Args:
+        key: of the sample.
+        completion: None where the run stores none.
+        verdicts: one a profile.
+        reference: the data set's program for the problem; empty where there is none, or it is not at hand.
+    """
+    beside = excerpt(reference) if reference and not all(verdict.passed for verdict in verdicts) else None
     answers = list(dict.fromkeys(v.answer for v in verdicts if v.answer is not None))
     views = tuple(_verdict_view(v, None if v.answer is None else answers.index(v.answer)) for v in verdicts)
     if completion is None or completion.text is None:
         shown = tuple(AnswerView(text=excerpt(answer)) for answer in answers)
-        return SampleView(id=key.problem_id, sample=key.sample, answers=shown, verdicts=views)
+        return SampleView(id=key.problem_id, sample=key.sample, answers=shown, verdicts=views, reference=beside)
     thinking, reply = split_thinking(completion, answers)
     return SampleView(
         id=key.problem_id,
@@ -156,6 +168,7 @@ def view_sample(key: SampleKey, completion: Completion | None, verdicts: Sequenc
         cost_usd=completion.cost_usd,
         answers=tuple(view_answer(answer, reply) for answer in answers),
         verdicts=views,
+        reference=beside,
     )
 
 

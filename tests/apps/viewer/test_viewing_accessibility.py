@@ -20,3 +20,12 @@ def test_a_page_is_accessible(chromium, viewer, page, shown):
         window.goto(f"{viewer.server.url}{page}")
         window.wait_for_selector(shown)
         assert findings(window) == []
+
+
+def test_the_dialog_of_keys_is_accessible(chromium, viewer):
+    with unguarded_window(chromium) as window:
+        window.goto(f"{viewer.server.url}#/run?run=parrot")
+        window.wait_for_selector("#sample h3")
+        window.keyboard.press("?")
+        window.wait_for_selector("#keys-shown[open]")
+        assert findings(window) == []

@@ -143,6 +143,28 @@ def test_a_sample_comes_with_its_texts(viewer):
     assert viewer.refused("/api/sample", run="parrot", task="Toy/3", sample=9)[0] == 404
 
 
+def test_the_program_of_own_rows_stands_beside_a_refused_answer_alone(view, tmp_path, monkeypatch):
+    """In the page, in the page made anew elsewhere, and in the viewer; not once the rows have changed."""
+    monkeypatch.chdir(tmp_path)
+    program = "def inc(x):\n    y = x\n    return y + 1\n"
+    row = {"prompt": "Add one.", "entry_point": "inc", "tests": "assert inc(1) == 2", "reference": program}
+    rows = "".join(json.dumps({"id": name} | row) + "\n" for name in ("a", "b"))
+    (tmp_path / "own.jsonl").write_text(rows)
+    answers = [{"task_id": "a", "solution": program.replace("1", "2")}, {"task_id": "b", "solution": program}]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    run = api.grade("answers.jsonl", benchmark="own.jsonl", out=tmp_path / "runs" / "own")
+    page = (run.path / "report.html").read_bytes()
+    monkeypatch.chdir("/")
+    assert api.report(run.path).read_bytes() == page
+    with view(tmp_path / "runs") as viewer:
+        shown = [viewer.json("/api/sample", run="own", task=name, sample=0)["view"] for name in ("a", "b")]
+        assert [one.get("reference") for one in shown] == [[program, len(program)], None]
+    (tmp_path / "own.jsonl").write_text(rows.replace("y + 1", "1 + y"))
+    with view(tmp_path / "runs") as viewer:
+        assert "reference" not in viewer.json("/api/sample", run="own", task="a", sample=0)["view"]
+    assert len(api.report(run.path).read_bytes()) < len(page)
+
+
 def test_comparing_is_what_the_api_says(viewer):
     found = typed(viewer, "/api/compare", ComparisonPage, run=["parrot", "magpie"], profile="house@1")
     expected = api.compare(viewer.root / "parrot", viewer.root / "magpie", profile="house@1")

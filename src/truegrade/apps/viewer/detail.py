@@ -15,15 +15,13 @@ import msgspec
 from truegrade import api
 from truegrade.analysis.audit.findings import Audit
 from truegrade.apps.viewer.run_catalogue import Folder, ProfileNumbers, RunLine, Stamp, iso, read_numbers
-from truegrade.benchmarks import BENCHMARKS, find_benchmark, load_benchmark
-from truegrade.datasets import source
-from truegrade.datasets.download import find
 from truegrade.errors import UserError
 from truegrade.files.json_text import UNREADABLE
+from truegrade.files.kept import LastKept
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.finishing import summarise_so_far
-from truegrade.pipeline.loading import problems_of
-from truegrade.records import Estimate, Problem
+from truegrade.pipeline.loading import data_at_hand, problems_at_hand, references_at_hand
+from truegrade.records import Estimate
 from truegrade.report.html import write_report
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Manifest, Run
@@ -41,10 +39,26 @@ Report = Literal["stored", "rebuilt", "counted", "older", "none"]
 journals, which needs the data set at hand; of an older summary, because it is not; or nothing without either."""
 
 
-class Reports:
-    """Pages of runs, each made once for a state of its run."""
+class References:
+    """The data sets' own programs beside the answers of runs, read when the first is asked for."""
 
     def __init__(self) -> None:
+        self._kept = LastKept[Mapping[str, str]](4)
+
+    def of(self, folder: Folder) -> Mapping[str, str]:
+        """By problem id; nothing where the data set is not at hand, or is another version."""
+        return self._kept.of(folder.id, lambda: references_at_hand(Run.open(folder.path)))
+
+
+class Reports:
+    """Pages of runs, each made once for a state of its run.
+
+    Args:
+        references: shown beside answers that are refused.
+    """
+
+    def __init__(self, references: References) -> None:
+        self._references = references
         self._folder = tempfile.TemporaryDirectory(prefix="truegrade-view-")
         self._made: dict[str, tuple[Mapping[str, Stamp], Path]] = {}
         self._lock = threading.Lock()
@@ -75,7 +89,8 @@ class Reports:
                     shutil.rmtree(page.parent, ignore_errors=True)
                 page = Path(tempfile.mkdtemp(dir=self._folder.name)) / "report.html"
                 run = Run.open(folder.path).so_far()
-                write_report(run, page, summarise_so_far(run, _problems(run)) if kind == "counted" else None)
+                summary = summarise_so_far(run, problems_at_hand(run)) if kind == "counted" else None
+                write_report(run, page, summary, self._references.of(folder))
                 self._made[folder.id] = (folder.files, page)
             return page.read_bytes()
 
@@ -93,28 +108,10 @@ def kind_of(folder: Folder, line: RunLine) -> Report:
 
 
 def _data_at_hand(folder: Folder) -> bool:
-    """Whether the problems of a run can be read without a download and without running anybody's code."""
     try:
-        identity = Run.open(folder.path).manifest.benchmark
+        return data_at_hand(Run.open(folder.path))
     except UserError:
         return False
-    if identity.name not in BENCHMARKS:
-        return False
-    spec = find_benchmark(identity.name)
-    return Path(identity.source).exists() or (spec.source is not None and find(source(spec.source)) is not None)
-
-
-def _problems(run: Run) -> dict[str, Problem]:
-    """The problems that a run is counted over."""
-    identity = run.manifest.benchmark
-    data = Path(identity.source) if Path(identity.source).exists() else None
-    loaded = load_benchmark(identity.name, data, identity.args)
-    if loaded.dataset_sha256 != identity.dataset_sha256:
-        raise UserError(
-            f"{run.path} was made from another version of {identity.name} than the data at hand, so it cannot be"
-            " counted here; grade it where its data is"
-        )
-    return problems_of(run, loaded)
 
 
 class RunDetail(msgspec.Struct, frozen=True, kw_only=True):

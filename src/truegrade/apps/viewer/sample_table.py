@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -129,8 +129,12 @@ class SampleTable:
                 self._last = (asked, choose(list(self.rows.values())))
             return self._last[1]
 
-    def open(self, key: SampleKey) -> OneSample:
+    def open(self, key: SampleKey, references: Callable[[], Mapping[str, str]] = dict) -> OneSample:
         """One sample with its texts.
+
+        Args:
+            key: of the sample.
+            references: gives the data set's programs by problem id; called for a sample that is refused.
 
         Raises:
             Refusal: 404, the run holds no such sample.
@@ -149,8 +153,10 @@ class SampleTable:
             prompt = self._prompts.get(key.problem_id)
             stored = prompt and _read_at(self._prompted.path, prompt, StoredPrompt)
         messages = stored.prompt.messages if stored else ()
+        refused = not all(verdict.passed for verdict in verdicts)
+        reference = references().get(key.problem_id, "") if refused else ""
         return OneSample(
-            view=view_sample(key, asked, verdicts),
+            view=view_sample(key, asked, verdicts, reference),
             prompt=[(message.role, excerpt(message.content)) for message in messages],
         )
 

@@ -89,7 +89,8 @@ class Site:
         self.root = root
         self.catalogue = RunCatalogue(root)
         self.tables = Tables()
-        self.reports = detail.Reports()
+        self.references = detail.References()
+        self.reports = detail.Reports(self.references)
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,8 +155,8 @@ def _samples(site: Site, query: sample_table.SampleQuery) -> sample_table.Sample
 
 
 def _sample(site: Site, query: SampleAsked) -> OneSample:
-    table = site.tables.of(site.catalogue.folder(query.run, "run"))
-    return table.open(SampleKey(query.task, query.sample))
+    folder = site.catalogue.folder(query.run, "run")
+    return site.tables.of(folder).open(SampleKey(query.task, query.sample), lambda: site.references.of(folder))
 
 
 def _compare(site: Site, query: detail.CompareQuery) -> detail.ComparisonPage:

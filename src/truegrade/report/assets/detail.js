@@ -48,8 +48,8 @@ function verdictFacts(verdict) {
 const MAX_PIECES = 600;
 
 // Two texts as pieces, [text, is it in both]: words, numbers and single signs, by the longest common subsequence.
-function differing(one, other) {
-  const [a, b] = [one, other].map((text) => text.match(/\w+|\s+|[^\w\s]/g) || []);
+function differing(one, other, piece = /\w+|\s+|[^\w\s]/g) {
+  const [a, b] = [one, other].map((text) => text.match(piece) || []);
   if (a.length > MAX_PIECES || b.length > MAX_PIECES) return null;
   const longest = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) {
@@ -92,6 +92,18 @@ function failureList(failure) {
   return list;
 }
 
+const LINES = /[^\n]*\n|[^\n]+$/g;
+
+// The data set's program; its lines that the answer lacks are marked where most of them are in both.
+function referenceBlock([program, chars], answer) {
+  const ended = (text) => text.replace(/\n*$/, "\n");
+  const pieces = answer ? differing(ended(program), ended(answer), LINES) : null;
+  const same = pieces ? pieces[0].filter(([, both]) => both).length : 0;
+  const near = same > 0 && 2 * same >= pieces[0].length && same < pieces[0].length;
+  const note = [cut([program, chars]), near ? "struck through: lines that the answer does not have" : ""].filter(Boolean).join(" · ");
+  return titled("Reference program", note, near ? marked(pieces[0], "del") : preformatted(program));
+}
+
 function replyBlock(sample, answer) {
   const pre = preformatted(sample.reply[0]);
   let note = cut(sample.reply);
@@ -129,5 +141,9 @@ function sampleNodes(sample, prompt, profile, choose) {
   if (sample.reply) nodes.push(...replyBlock(sample, answer));
   if (!answer) nodes.push(...titled("Extracted answer", "", make("p", "note", "none")));
   else if (answer.text) nodes.push(...titled("Extracted answer", cut(answer.text) || "not in the reply word for word", preformatted(answer.text[0])));
+  if (sample.reference && !verdict.passed) {
+    const taken = answer && (answer.text ? answer.text[0] : sample.reply[0].slice(...answer.span.slice(0, 2)));
+    nodes.push(...referenceBlock(sample.reference, taken));
+  }
   return nodes;
 }
