@@ -27,6 +27,7 @@ from truegrade.extraction.parsing import (
     evaluate,
     is_literal,
     parse_expression,
+    read_expression,
 )
 
 # ----------------------------- How far a Python expression reaches into text that goes on with something else.
@@ -179,8 +180,8 @@ def call_named(node: object) -> str | None:
 
 
 def parse_call(function: str, arguments: str) -> ast.Call | None:
-    """The tree of ``function(arguments)``; None if that is not one call."""
-    call = parse_expression(f"{function}({arguments}\n)")
+    """The tree of ``function(arguments)``, which nobody may change; None if that is not one call."""
+    call = read_expression(f"{function}({arguments}\n)")
     # `1) + f(2` would close the call early: then the tree is no call, or its function is one itself.
     return call if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute) else None
 

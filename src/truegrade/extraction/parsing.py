@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -139,6 +140,20 @@ def parse_expression(source: str) -> ast.expr | Fault:
             return ast.parse(source, mode="eval").body
     except _FAULTS as error:
         return _fault(source, error)
+
+
+SHORT_CHARS = 200
+"""Expressions up to this long are parsed once: most answers to a problem are equal."""
+
+
+def read_expression(source: str) -> ast.expr | Fault:
+    """`parse_expression`, of a short source from memory; the tree is shared, so nobody may change it."""
+    return _short_expression(source) if len(source) <= SHORT_CHARS else parse_expression(source)
+
+
+@lru_cache(maxsize=1024)
+def _short_expression(source: str) -> ast.expr | Fault:
+    return parse_expression(source)
 
 
 def parse_module(source: str) -> ast.Module | Fault:
@@ -327,7 +342,7 @@ def parse_literal(text: str) -> Literal | NotLiteral:
         return NotLiteral("empty")
     if len(source) > MAX_SOURCE_CHARS:
         return NotLiteral(TOO_LONG, exceeded=True)
-    tree = parse_expression(source)
+    tree = read_expression(source)
     if isinstance(tree, Fault):
         return NotLiteral(tree.exceeded or "not an expression", exceeded=bool(tree.exceeded))
     try:
