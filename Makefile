@@ -44,8 +44,8 @@ test-changed: $(VENV)/.ready-dev jail  ## Run the thorough tests that guard the 
 costs: $(VENV)/.ready-dev jail  ## Run everything, measure it, and write tests/costly.txt: what test-fast leaves out.
 	$(PYTEST) --write-costly
 
-quickstarts:  ## Follow every quickstart page from a fresh clone, setup included, and print the seconds of each.
-	$(PYTHON) -m tools.quickstarts
+quickstarts:  ## Follow every quickstart, or PART=vllm, from a fresh clone, setup included, and print the seconds of each.
+	$(PYTHON) -m tools.quickstarts $(PART)
 
 fuzz: $(VENV)/.ready-dev jail  ## Mutate frames, values, replies, import files, live answers: SECONDS=60 SEED=16 or random.
 	$(BIN)/python tests/fuzz/fuzzer.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))

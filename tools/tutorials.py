@@ -1,6 +1,8 @@
-"""Runs a page as a reader would, block after block, and holds its outputs against the real ones.
+"""Runs sections of pages as a reader would, block after block, and holds their outputs against the real ones.
 
-    python -m tools.tutorials [PAGE ...]
+    python -m tools.tutorials [NAME ...]
+
+The sections are those called "Tutorial" and all of the quickstart (`followed`); NAME is a word of the name of one.
 
 A ``sh`` block is a script, a ``python`` block a program. In a ``console`` block each ``$`` line is a command and
 what follows is what it prints on standard output; ``…`` is any text, alone on a line any lines. Spaces,
@@ -19,15 +21,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PAGES = ROOT / "docs" / "tutorials"
-QUICKSTARTS = ROOT / "docs" / "quickstart"
+DOCS = ROOT / "docs"
+QUICKSTART = DOCS / "quickstart.md"
 ANY = "…"
 MAY_FAIL = re.compile(r"^truegrade (check|exec|data check)\b")
 """Commands whose exit code 1 is an answer."""
@@ -36,29 +39,72 @@ REPLY = "```python\ndef truncate_number(number: float) -> float:\n    return num
 """The answer to HumanEval/2."""
 
 _BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^(`{3,}).*?^\1$|^## ([^\n]+)$", re.DOTALL | re.MULTILINE)
+
+
+class Part(NamedTuple):
+    """A section of a page that is followed as it stands; its name is made of the page's and its heading."""
+
+    name: str
+    page: Path
+    text: str
+
+
+def sections(text: str) -> Iterator[tuple[str, str]]:
+    """Heading and text of every section of the second level; lines of blocks are no headings."""
+    heads = [found for found in _HEADING.finditer(text) if found[2]]
+    for head, end in zip(heads, [*(after.start() for after in heads[1:]), len(text)], strict=True):
+        yield head[2], text[head.end() : end]
+
+
+def followed() -> list[Part]:
+    """The parts of pages that are run as they stand."""
+    return [
+        Part(re.sub(r"\W+", "-", f"{page.stem} {heading}").lower(), page, text)
+        for page in sorted(DOCS.glob("*.md"))
+        for heading, text in sections(page.read_text())
+        if page == QUICKSTART or heading == "Tutorial"
+    ]
+
+
+def named(words: Collection[str], parts: Sequence[Part]) -> list[Part]:
+    """The parts whose names contain one of the words, or all without words; exits if a word names none."""
+    for word in words:
+        if not any(word in part.name for part in parts):
+            sys.exit(f"no part is named {word}; there are {', '.join(part.name for part in parts)}")
+    return [part for part in parts if any(word in part.name for word in words or ("",))]
+
+
+def not_followed(page: Path) -> str:
+    """What a page says outside the parts that are run as they stand."""
+    text = page.read_text()
+    for part in followed():
+        if part.page == page:
+            text = text.replace(part.text, "\n")
+    return text
 
 
 @dataclass
 class Step:
-    """One command of a page."""
+    """One command of a text."""
 
     command: Sequence[str]
     shown: str
     expected: list[str] | None = None
-    """Lines that the page says are printed; None where it says nothing."""
+    """Lines that the text says are printed; None where it says nothing."""
     printed: list[str] = field(default_factory=list)
 
 
-def steps(page: Path) -> Iterator[Step]:
-    """The commands of a page, in order."""
-    for language, text in _BLOCK.findall(page.read_text()):
+def steps(text: str) -> Iterator[Step]:
+    """The commands of a text, in order."""
+    for language, block in _BLOCK.findall(text):
         if language == "sh":
-            yield Step(["sh", "-e", "-c", text], text)
+            yield Step(["sh", "-e", "-c", block], block)
         elif language == "python":
-            yield Step(["python", "-c", text], text)
+            yield Step(["python", "-c", block], block)
         else:
-            for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-                command, _, output = part.partition("\n")
+            for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = shown.partition("\n")
                 yield Step(["sh", "-c", command], command, output.splitlines() if output.strip() else None)
 
 
@@ -99,11 +145,11 @@ def stand_in() -> Iterator[str]:
         server.shutdown()
 
 
-def run(page: Path, folder: Path, bin_folder: Path | None = None) -> Iterator[Step]:
-    """Run a page in this folder, step by step.
+def run(text: str, folder: Path, bin_folder: Path | None = None) -> Iterator[Step]:
+    """Run a text in this folder, step by step.
 
     Args:
-        page: to read.
+        text: Markdown, whose blocks are run.
         folder: where its commands run, which is their home too.
         bin_folder: holds `truegrade` and `python`; None for those of this interpreter.
 
@@ -111,10 +157,10 @@ def run(page: Path, folder: Path, bin_folder: Path | None = None) -> Iterator[St
         AssertionError: a command failed.
     """
     with stand_in() as address:
-        yield from _run(page, folder, bin_folder or Path(sys.executable).parent, address)
+        yield from _run(text, folder, bin_folder or Path(sys.executable).parent, address)
 
 
-def _run(page: Path, folder: Path, bin_folder: Path, openai_url: str) -> Iterator[Step]:
+def _run(text: str, folder: Path, bin_folder: Path, openai_url: str) -> Iterator[Step]:
     changed = {
         "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder),
@@ -123,18 +169,18 @@ def _run(page: Path, folder: Path, bin_folder: Path, openai_url: str) -> Iterato
         "OPENAI_BASE_URL": openai_url,
         "OPENAI_API_KEY": "stand-in",
     }
-    for step in steps(page):
+    for step in steps(text):
         done = subprocess.run(
             step.command, cwd=folder, env=os.environ | changed, capture_output=True, text=True, check=False
         )
         allowed = (0, 1) if MAY_FAIL.match(step.shown) else (0,)
-        assert done.returncode in allowed, f"{page.name}: {step.shown}\n{done.stdout}{done.stderr}"
+        assert done.returncode in allowed, f"{step.shown}\n{done.stdout}{done.stderr}"
         step.printed = done.stdout.splitlines()
         yield step
 
 
 def agrees(step: Step) -> bool:
-    """Whether a step printed what its page says."""
+    """Whether a step printed what its text says."""
     if step.expected is None:
         return True
     pattern = "".join(
@@ -144,7 +190,7 @@ def agrees(step: Step) -> bool:
 
 
 def refreshed(step: Step) -> list[str]:
-    """What the page should say: its own lines, each with the numbers that were printed now."""
+    """What the text should say: its own lines, each with the numbers that were printed now."""
     lines, rest = [], list(step.printed)
     for line in step.expected or []:
         place = next((i for i, printed in enumerate(rest) if _masked(printed) == _masked(line)), None)
@@ -169,17 +215,17 @@ def _masked(line: str) -> str:
     return re.sub(r"\d+", "0", " ".join(line.split()))
 
 
-def main(pages: Sequence[str]) -> None:
-    """Refresh these pages, or all."""
-    for page in map(Path, pages) if pages else [*sorted(PAGES.glob("*.md")), *sorted(QUICKSTARTS.glob("*.md"))]:
-        text = page.read_text()
+def main(words: Sequence[str]) -> None:
+    """Refresh the parts whose names contain one of these words, or all."""
+    for part in named(words, followed()):
+        text = part.text
         with tempfile.TemporaryDirectory() as folder:
-            for step in run(page, Path(folder)):
+            for step in run(part.text, Path(folder)):
                 if not agrees(step):
                     old = "\n".join([f"$ {step.shown}", *(step.expected or [])])
                     text = text.replace(old, "\n".join([f"$ {step.shown}", *refreshed(step)]))
-                    print(f"{page.name}: {step.shown}\n" + "\n".join(step.printed))
-        page.write_text(text)
+                    print(f"{part.name}: {step.shown}\n" + "\n".join(step.printed))
+        part.page.write_text(part.page.read_text().replace(part.text, text))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Every command of the how-to pages is run, in order, against stand-ins for what a reader has.
 
 Services are one local server that gives the same reply to everything; sizes are cut down. What is not run here is
-named in `NOT_RUN`, with the place that runs it. Tutorials are run as they stand, by `test_site`, and the
-examples of the page on extensions by `tests/registry`.
+named in `NOT_RUN`, with the place that runs it. Tutorials and the quickstart are run as they stand by `test_site`,
+and the examples of the page on extensions by `tests/registry`.
 """
 
 import json
@@ -18,6 +18,7 @@ import truegrade
 from support import anthropic_server, contest_files, extend_page, pages, vendor_bodies
 from support import scripted_server as scripted
 from support.stand_in_data import MODIFIED, data_with_stand_ins
+from tools.tutorials import not_followed
 from truegrade.cli import main
 from truegrade.datasets.executions import built_path
 from truegrade.models import find_preset
@@ -49,7 +50,7 @@ LOCAL = ("baseline/", "embedded/")
 
 
 def commands(page):
-    text = extend_page.parts()[1] if page == extend_page.PAGE else page.read_text()
+    text = extend_page.parts()[1] if page == extend_page.PAGE else not_followed(page)
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         for line in block.splitlines():
             if line.startswith("$ truegrade "):

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from tools.tutorials import not_followed
 from truegrade.agents import open_agent
 from truegrade.apps.assay.cheats import CHANNELS
 from truegrade.apps.assay.records import CODES
@@ -24,8 +25,6 @@ from truegrade.store.manifest import BatchLog, ClosedBatch, new_token
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-RUN_AS_THEY_STAND = {ROOT / "docs" / "tutorials", ROOT / "docs" / "quickstart"}
-"""Folders whose pages other tests follow."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,26 +37,27 @@ def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
         (tmp_path / "runs" / name).mkdir(parents=True)
 
 
-def fenced(path, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+def fenced(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
-    [path for path in DOCUMENTS if fenced(path, "python") and path.parent not in RUN_AS_THEY_STAND],
+    [path for path in DOCUMENTS if fenced(not_followed(path), "python")],
     ids=lambda path: path.name,
 )
 def test_python_blocks_run_in_order(path, capsys):
+    """Those of the parts that are followed are run by `test_site`."""
     scope = {"__name__": "docs", "__file__": str(path)}
-    for block in fenced(path, "python"):
+    for block in fenced(not_followed(path), "python"):
         exec(compile(block, str(path), "exec"), scope)
 
 
 def commands():
     """Those of the page on extensions name its own files: `tests/registry` runs them all."""
     for path in [path for path in DOCUMENTS if path.name != "extend.md"]:
-        for block in fenced(path, "console"):
+        for block in fenced(path.read_text(), "console"):
             for line in block.splitlines():
                 if line.startswith("$ truegrade "):
                     yield pytest.param(shlex.split(line.removeprefix("$ truegrade "), comments=True), id=line)

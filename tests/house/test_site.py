@@ -11,19 +11,14 @@ from pathlib import Path
 import pytest
 
 from support.thorough import thorough
+from tools.reference import FOLDER
+from tools.tutorials import QUICKSTART, agrees, followed, named, not_followed, refreshed, run, sections, steps
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ZENSICAL = ROOT / "build" / "docs" / "bin" / "zensical"
-TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
-LONG = ("evolution", "execution-reasoning", "replication", "vllm")
-"""Pages that take most of the CPU time: thorough."""
-sys.path.insert(0, str(ROOT))
-try:
-    from tools.reference import FOLDER
-    from tools.tutorials import QUICKSTARTS, agrees, refreshed, run, steps
-finally:
-    sys.path.pop(0)
+LONG = named(("evolution", "reasoning", "replication", "vllm"), followed())
+"""The parts that take most of the CPU time: thorough."""
 
 
 def test_the_reference_is_that_of_the_code():
@@ -39,22 +34,53 @@ def test_the_reference_is_that_of_the_code():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page",
-    [thorough(page) if page.stem in LONG else page for page in (*TUTORIALS, *sorted(QUICKSTARTS.glob("*.md")))],
-    ids=lambda page: page.stem,
+    "text",
+    [thorough(part.text) if part in LONG else part.text for part in followed()],
+    ids=[part.name for part in followed()],
 )
-def test_a_tutorial_does_what_it_says(page, tmp_path, humaneval_file, monkeypatch):
+def test_a_tutorial_does_what_it_says(text, tmp_path, humaneval_file, monkeypatch):
     monkeypatch.delenv("TRUEGRADE_DATA", raising=False)
-    for step in run(page, tmp_path):
+    for step in run(text, tmp_path):
         assert agrees(step), "\n".join(
             [f"{step.shown} prints something else; `python -m tools.tutorials` takes numbers over", *step.printed]
         )
 
 
 def test_every_tutorial_runs_something_and_shows_what_it_prints():
-    assert len(TUTORIALS) == 4
-    for page in TUTORIALS:
-        assert any(step.expected for step in steps(page)), page.name
+    tutorials = [part for part in followed() if part.page != QUICKSTART]
+    assert [part.page.stem for part in tutorials] == ["evolution", "livecodebench", "reasoning", "replication"]
+    for part in tutorials:
+        assert any(step.expected for step in steps(part.text)), part.name
+
+
+def test_every_section_of_the_quickstart_is_followed():
+    quickstarts = [part for part in followed() if part.page == QUICKSTART]
+    assert [part.name for part in quickstarts] == [
+        "quickstart-a-model-behind-a-vllm-server",
+        "quickstart-rewards-for-reinforcement-learning",
+        "quickstart-check-a-claim-with-a-zip-of-completions",
+        "quickstart-change-truegrade",
+    ]
+    assert all(list(steps(part.text)) for part in quickstarts)
+    assert not list(steps(not_followed(QUICKSTART))), "what is not of a section is run by nobody"
+
+
+def test_a_section_ends_at_the_next_heading_of_its_level_outside_blocks():
+    block = "```sh\n## no heading\n```\n"
+    page = f"# Page\n{block}## One\n{block}### Step\n````\n{block}````\n## Two\nend\n"
+    assert list(sections(page)) == [("One", f"\n{block}### Step\n````\n{block}````\n"), ("Two", "\nend\n")]
+
+
+def test_a_name_of_no_part_is_refused_with_those_there_are():
+    with pytest.raises(SystemExit, match="no part is named vlm; there are evolution-tutorial, "):
+        named(["vllm", "vlm"], followed())
+
+
+def test_what_is_not_followed_is_the_rest_of_the_page():
+    (part,) = named(["evolution"], followed())
+    rest = not_followed(part.page)
+    assert dict(sections(rest)).keys() == dict(sections(part.page.read_text())).keys()
+    assert "truegrade evolve --quick" in rest and "python train.py" in part.text and "python train.py" not in rest
 
 
 @pytest.mark.parametrize(
@@ -72,23 +98,17 @@ def test_every_tutorial_runs_something_and_shows_what_it_prints():
     ],
 )
 def test_an_output_is_compared_line_by_line(tmp_path, says, same):
-    page = tmp_path / "page.md"
-    page.write_text(f"```console\n$ printf 'a 1\\nb 2\\n'\n{says}\n```\n")
-    (step,) = run(page, tmp_path)
+    (step,) = run(f"```console\n$ printf 'a 1\\nb 2\\n'\n{says}\n```\n", tmp_path)
     assert agrees(step) is same
 
 
-def test_a_failing_command_fails_its_page(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```console\n$ false\n```\n")
+def test_a_failing_command_fails_its_part(tmp_path):
     with pytest.raises(AssertionError, match="false"):
-        list(run(page, tmp_path))
+        list(run("```console\n$ false\n```\n", tmp_path))
 
 
 def test_only_numbers_are_refreshed(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```console\n$ printf 'a 1\\nb 2\\n'\na 7\nc 2\n…\n```\n")
-    (step,) = run(page, tmp_path)
+    (step,) = run("```console\n$ printf 'a 1\\nb 2\\n'\na 7\nc 2\n…\n```\n", tmp_path)
     assert refreshed(step) == ["a 1", "c 2", "…"]
 
 
