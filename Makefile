@@ -99,8 +99,8 @@ extras: $(VENV)/.ready-dev  ## Install the wheel of `make wheel` with each extra
 	$(BIN)/python -m tools.try_extras dist/*.whl $(EXTRAS)
 
 bench: $(VENV)/.ready-dev jail  ## Run the benchmarks.
-	$(BIN)/python bench/grade_replies.py
-	$(BIN)/python bench/grading.py $$($(BIN)/truegrade data show humaneval --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["local"])')
+	$(BIN)/python -m bench grade_replies
+	$(BIN)/python -m bench grading $$($(BIN)/truegrade data show humaneval --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["local"])')
 
 parity: $(VENV)/.ready-dev jail build/parity/.ready  ## Compare every profile with its harness: PEERS=checkouts DATA=files [EVERY=1].
 	@for peer in $(if $(PEERS),$(wildcard $(PEERS)/*)); do ln -sfn "$$(realpath $$peer)" build/parity/peers/; done

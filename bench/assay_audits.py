@@ -1,6 +1,6 @@
 """HumanEval+ predicted from HumanEval and an audit of some passes, where the verdicts of both are known.
 
-    python bench/assay_audits.py RUN... [--draws 500]
+    python -m bench assay_audits RUN... [--draws 500]
 
 Each RUN is a run's folder, graded under `evalplus-base` and `evalplus` (``truegrade grade FILE -b humanevalplus
 --as evalplus-base --as evalplus``), or a file of verdicts as EvalPlus writes it (``*_eval_results.json``). To
@@ -94,7 +94,3 @@ def predicted(
         AuditedTask(task_id=name, cluster=name, n=n, c=passed[name], audited=audited[name], right=right[name])
         for name, n in samples.items()
     ])  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()

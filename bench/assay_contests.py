@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from snapshots import Snapshot
+from bench.snapshots import Snapshot
 
 Verdicts = {
     "accepted": "accepted",

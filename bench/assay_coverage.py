@@ -5,7 +5,7 @@ or drawn from a beta distribution with a correlation of 0.3 between programs of 
 programs are accepted, and either none of them is wrong or all are; both worlds are simulated and the worse one is
 printed.
 
-    python bench/assay_coverage.py [--runs 1000] [--quick] [--audits] [--seed 0] [--workers 2]
+    python -m bench assay_coverage [--runs 1000] [--quick] [--audits] [--seed 0] [--workers 2]
 
 Printed, per cell, in percent of the runs: how often each 95 % interval holds the true value, and beside them the
 Wilson interval that takes programs for independent ("naive"). Bootstraps are computed in every fifth run.
@@ -226,7 +226,3 @@ def _print_spread(rows: Sequence[dict[str, float]], names: Sequence[str]) -> Non
             f"{name:<10} mean {np.mean(values):5.1f}, from {min(values):5.1f} to {max(values):5.1f}; of"
             f" {len(values)} cells {low} below 92, {high} above 98"
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Hardened tests beside the inputs of the extended benchmark, on the same wrong programs that neither has seen.
 
-    python bench/assay_hardening.py mbpp-sanitized JOURNAL [--data FOLDER] [--limit 120]
+    python -m bench assay_hardening mbpp-sanitized JOURNAL [--data FOLDER] [--limit 120]
 
 JOURNAL is the ``.journal.jsonl`` that ``truegrade assay harden mbpp-sanitized --seed 1 --out …`` left. Printed are
 the wrong mutants of the held-out half that the benchmark's own tests accept, how many of them each suite still
@@ -81,7 +81,3 @@ def compared(
 
 def _judged(problem: Problem, code: str, sandbox: Sandbox) -> Judgement:
     return STRICT.judgement(problem, Answer(value=code, found="", form="program"), sandbox)
-
-
-if __name__ == "__main__":
-    main()

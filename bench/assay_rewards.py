@@ -1,6 +1,6 @@
 """What public code rewards pay for: `truegrade assay` with each of them as the grader, in the jail.
 
-    python bench/assay_rewards.py PEERS_FOLDER [NAME...] [--out FOLDER] [--cheats N] [--workers 2]
+    python -m bench assay_rewards PEERS_FOLDER [NAME...] [--out FOLDER] [--cheats N] [--workers 2]
 
 PEERS_FOLDER holds a folder ``owner+name`` for each repository of `REWARDS`, a work tree or a git directory (also
 one named ``repo`` in it). The sources are copied into FOLDER beside `reward_adapters.py`, which calls them. numpy,
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from snapshots import Snapshot
+from bench.snapshots import Snapshot
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.folder import AssayFolder
 from truegrade.apps.assay.measures import AssayResult
@@ -382,7 +381,3 @@ def main() -> int:
     for name, why in NOT_RUN.items():
         print(f"{name}: not run; {why}")
     return 0 if expected else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

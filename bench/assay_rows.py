@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from assay_grading import Labelled
-from snapshots import Snapshot
+from bench.assay_grading import Labelled
+from bench.snapshots import Snapshot
 from truegrade.builders.mutation.mutants import MutationOptions, mutants_of, normalised
 
 HUMANEVALPACK = "evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"

@@ -1,9 +1,9 @@
 """Programs whose label somebody else gave, as problems and labels for `truegrade assay`, and graded by `strict`.
 
-    python bench/assay_sets.py contests --out FOLDER SNAPSHOT... [--limits-s 10 60]
-    python bench/assay_sets.py bugs --out FOLDER SNAPSHOT --data FOLDER
-    python bench/assay_sets.py bigcodebench --out FOLDER SNAPSHOT [--limit N]
-    python bench/assay_sets.py leetcode --out FOLDER SNAPSHOT [--packages sortedcontainers] [--limit-s 60]
+    python -m bench assay_sets contests --out FOLDER SNAPSHOT... [--limits-s 10 60]
+    python -m bench assay_sets bugs --out FOLDER SNAPSHOT --data FOLDER
+    python -m bench assay_sets bigcodebench --out FOLDER SNAPSHOT [--limit N]
+    python -m bench assay_sets leetcode --out FOLDER SNAPSHOT [--packages sortedcontainers] [--limit-s 60]
 
 A SNAPSHOT is a git directory or a work tree of a repository; nothing of it is run but the programs, in the jail.
 Each set is written to FOLDER: problems as rows that `truegrade` loads as a benchmark, labels as rows of
@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay_contests import (
+from bench.assay_contests import (
     LABELS,
     Package,
     packages,
@@ -39,8 +39,8 @@ from assay_contests import (
     unreadable,
     without_copies,
 )
-from assay_grading import Graded, Journal, Labelled, share, write_rows
-from assay_rows import (
+from bench.assay_grading import Graded, Journal, Labelled, share, write_rows
+from bench.assay_rows import (
     BIGCODEBENCH,
     HUMANEVALPACK,
     LEETCODE,
@@ -53,7 +53,7 @@ from assay_rows import (
     rows_of,
     uses,
 )
-from snapshots import Snapshot
+from bench.snapshots import Snapshot
 from truegrade.api import unsafe_allowed
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.own_rows import rows_benchmark
@@ -324,7 +324,3 @@ def bigcodebench(options: argparse.Namespace) -> None:
     for one, other in zip(said, inside, strict=True):
         if not one.passed:
             print(f"    {one.problem}: inside {other.status}; judge {one.reason}, {one.detail[:160]}")
-
-
-if __name__ == "__main__":
-    main()

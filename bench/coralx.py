@@ -1,6 +1,6 @@
 """What CORAL-X's automaton and hash do to a search: four figures, from its own rules.
 
-    python bench/coralx.py [--genomes 1000] [--seed 42]
+    python -m bench coralx [--genomes 1000] [--seed 42]
 
 Distribution of the features and of the knob that convergence drives; live cells that outlive a step; mutations of
 an automaton that change no feature; and how often a child has its parent's gene, beside pure chance.
@@ -105,7 +105,3 @@ def print_features(seen: Sequence[Features]) -> None:
         print(f"{name:12} {fmean(values):.3f} +- {pstdev(values):.3f}, median {median(values):.3f}")
     top_k = [float(knobs(one, SPACE).top_k or 0) for one in seen]
     print(f"{'top_k':12} {fmean(top_k):.1f} +- {pstdev(top_k):.1f} of 20 to 50")
-
-
-if __name__ == "__main__":
-    main()

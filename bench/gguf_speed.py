@@ -1,6 +1,6 @@
 """Tokens per second and memory of `gguf/...` beside llama.cpp's own benchmark, alternating in one run.
 
-    python bench/gguf_speed.py [--llama-bench PATH] [--model smollm2-135m] [--threads 2] [--rounds 5]
+    python -m bench gguf_speed [--llama-bench PATH] [--model smollm2-135m] [--threads 2] [--rounds 5]
 
 `llama-bench` is built from llama.cpp's sources (`cmake --build build --target llama-bench`); without it only our
 own figures are printed. Both read one prompt and then write greedily, with the same file and number of threads;
@@ -73,7 +73,7 @@ def _show(name: str, found: list[Speed]) -> None:
 
 
 def _ours() -> Speed:
-    output, memory = _peak([sys.executable, __file__, "--own", *sys.argv[1:]])
+    output, memory = _peak([sys.executable, "-m", "bench", "gguf_speed", "--own", *sys.argv[1:]])
     return Speed(*json.loads(output), memory)
 
 
@@ -114,7 +114,3 @@ def _own(options: argparse.Namespace) -> tuple[float, float]:
     whole, _, written = timed(options.tokens + 1)
     engine.close()
     return read / first, (written - 1) / (whole - first)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,25 +1,27 @@
 """How fast, and in how much memory, `truegrade grade --as strict` streams predicted outputs.
 
-Writes 1,000 problems and N replies of CRUXEval's kind, grades them with the command line in a process of its
-own, and compares with a lower bound measured in the same run: decoding the file and parsing both literals of each
-row, which no grader can leave out. Peak memory is printed for N and for N / 10: what grows with N is not streamed.
+    python -m bench grade_replies [--replies 100000] [--rounds 1]
 
-    python bench/grade_replies.py [N, default 100000]
+No program runs: what is measured is reading, extraction, comparison and the journal. The replies are drawn for
+1,000 problems; a tenth of them is graded too, so that what grows with their number shows. Beside it stand decoding
+the rows and parsing their answers alone.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import os
 import random
-import subprocess
-import sys
+import resource
 import tempfile
-import time
+from itertools import count
 from pathlib import Path
 
+from bench.rounds import command, compare, parser, table
+
 PROBLEMS = 1_000
+MIB = 1024
+"""Of what the kernel counts in KiB."""
 
 
 def write_problems(path: Path, rng: random.Random) -> list[str]:
@@ -40,9 +42,9 @@ def write_problems(path: Path, rng: random.Random) -> list[str]:
     return outputs
 
 
-def write_replies(path: Path, outputs: list[str], count: int, rng: random.Random) -> None:
+def write_replies(path: Path, outputs: list[str], amount: int, rng: random.Random) -> None:
     with path.open("w") as file:
-        for index in range(count):
+        for index in range(amount):
             number = index % PROBLEMS
             answer = outputs[number] if rng.random() < 0.4 else repr([rng.randrange(200)])
             reply = f"Step by step: the list is mapped.\n[ANSWER]\nassert f(...) == {answer}\n[/ANSWER]"
@@ -50,44 +52,32 @@ def write_replies(path: Path, outputs: list[str], count: int, rng: random.Random
             file.write(json.dumps(row) + "\n")
 
 
-def lower_bound_s(path: Path, outputs: list[str]) -> float:
-    start = time.process_time()
+def parse_all(path: Path, outputs: list[str]) -> None:
+    """Decode every row, and parse what is compared."""
     with path.open("rb") as file:
         for index, line in enumerate(file):
             text = json.loads(line)["generated_code"]
-            answer = text[text.index("== ") + 3 : text.index("\n[/ANSWER]")]
-            ast.literal_eval(answer)
+            ast.literal_eval(text[text.index("== ") + 3 : text.index("\n[/ANSWER]")])
             ast.literal_eval(outputs[index % PROBLEMS])
-    return time.process_time() - start
-
-
-def grade(folder: Path, replies: Path) -> tuple[float, float, int]:
-    """Wall seconds, CPU seconds and peak resident bytes of one grading."""
-    command = [sys.executable, "-m", "truegrade", "grade", str(replies), "--benchmark", "execution-prediction"]
-    command += ["--data", str(folder / "problems.jsonl"), "--out", str(folder / f"run-{replies.stem}"), "--json"]
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    rng = random.Random(0)
-    with tempfile.TemporaryDirectory() as name:
+    """Measure and print."""
+    given = parser(__doc__, rounds=1, workers=None)
+    given.add_argument("--replies", type=int, default=100_000)
+    asked = given.parse_args()
+    rng, turns = random.Random(0), count()
+    with tempfile.TemporaryDirectory() as name, table():
         folder = Path(name)
         outputs = write_problems(folder / "problems.jsonl", rng)
-        for size in (count // 10, count):
-            replies = folder / f"replies{size}.jsonl"
-            write_replies(replies, outputs, size, rng)
-            bound = lower_bound_s(replies, outputs)
-            wall, cpu, rss = grade(folder, replies)
-            print(
-                f"{size:>9,} replies  {size / wall:>8,.0f} rows/s  {cpu:6.2f} s CPU"
-                f" ({cpu / bound:.1f} x decoding and parsing alone)  peak {rss / 2**20:,.0f} MiB"
-            )
-
-
-main()
+        words = ("--benchmark", "execution-prediction", "--data", folder / "problems.jsonl", "--out")
+        for amount in (max(1, asked.replies // 10), asked.replies):
+            file = folder / f"{amount}.jsonl"
+            write_replies(file, outputs, amount, rng)
+            ways = {
+                "grade": lambda file=file: command("grade", file, *words, folder / f"run-{next(turns)}"),
+                "decoding and parsing": lambda file=file: parse_all(file, outputs),
+            }
+            compare(f"{amount:,} replies", ways, asked.rounds, amount=amount, warm=False)
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / MIB
+            print(f"largest process so far: {peak:,.0f} MiB")

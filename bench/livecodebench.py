@@ -1,7 +1,8 @@
 """CPU seconds of grading LiveCodeBench samples: ours, the official grader's, EvalScope's, and the programs' own.
 
-    python bench/livecodebench.py --peers FOLDER [--corpus completions|full|programs|all|long]
-        [--kind both|functional|stdin] [--samples N] [--workers 1] [--graders ours interpreter official ...]
+    python -m bench livecodebench [--peers FOLDER] [--corpus completions|full|programs|all|long]
+        [--kind both|functional|stdin] [--samples N] [--workers 1] [--rounds 3]
+        [--graders ours strict official ...]
 
 The samples are those of the parity corpus: ``completions`` right and wrong programs for contest problems of five
 tiny tests each, ``full`` the same with 15 tests of contest size besides, ``programs`` the awkward ones for one or
@@ -9,11 +10,11 @@ two. Those of ``full`` that run into the time limit are left out: one costs ever
 others. ``long`` are those of `long_samples.py`, all right, as functions and as programs that read and print: 20
 tests and about 100 ms of CPU.
 
-Printed are, for each grader, the mean CPU and wall milliseconds a sample:
+The first of the graders is compared with every other:
 
-- ``ours``, ``official``, ``official-2025-01``, ``evalscope-2025-06``, ``evalscope``: of the grader's process and
-  of all its children, everything that it starts included; of ours, the jail too. Starting the grader and reading
-  the data are taken off by a run with one sample.
+- ``ours`` (the profile `livecodebench`), ``strict``, ``official``, ``official-2025-01``, ``evalscope-2025-06``,
+  ``evalscope``: of the grader's process and of all its children, everything that it starts included; of the first
+  two, the jail too. Starting the grader and reading the data are taken off by a run with one sample.
 - ``interpreter``: of the programs by themselves, in fresh processes of ``python FILE`` and without a grader, over
   the tests up to the one at which our verdict ends; a program that reads standard input is started for each test,
   a functional one once (`plain_processes.py`). The command that starts them is not counted. It is not protected,
@@ -33,6 +34,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +46,14 @@ from livecodebench_corpus.completions import ROWS
 from livecodebench_peers import jailed, request_of
 from livecodebench_rows import case_row, contest_problem, grade, problem_of, sample_of
 
-import plain_processes
-from long_samples import PROGRAMS, TESTS
+from bench import plain_processes
+from bench.long_samples import PROGRAMS, TESTS
+from bench.rounds import Cost, compare, parser, table
 from truegrade.records import Problem, Reason
 
 PEERS = ("official", "official-2025-01", "evalscope-2025-06", "evalscope")
-OURS, INTERPRETER, PLAIN = "ours", "interpreter", "plain"
+OURS, STRICT, INTERPRETER, PLAIN = "ours", "strict", "interpreter", "plain"
+PROFILES = {OURS: "livecodebench", STRICT: "strict"}
 CORPORA = ("completions", "full", "programs", "all", "long")
 SIZES = (70, 40, 40, 80, 60, 35, 65, 40, 30, 90, 20, 50)
 """Of the long programs' inputs, in thousands: about 5 ms a call."""
@@ -83,34 +87,33 @@ class Row:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True, help="folder of checkouts, as the tests take it")
-    parser.add_argument("--corpus", choices=CORPORA, default="completions")
-    parser.add_argument("--kind", choices=("both", "functional", "stdin"), default="both",
+    given = parser(__doc__, rounds=3, workers=1)
+    given.add_argument("--peers", type=Path, help="folder of checkouts, as the tests take it")
+    given.add_argument("--corpus", choices=CORPORA, default="completions")
+    given.add_argument("--kind", choices=("both", "functional", "stdin"), default="both",
                         help="programs that are called, or that read standard input")  # fmt: skip
-    parser.add_argument("--samples", type=int, help="so many, evenly from the corpus (default: all of it)")
-    parser.add_argument("--workers", type=int, default=1, help="samples at the same time")
-    parser.add_argument("--graders", nargs="+", choices=(OURS, INTERPRETER, PLAIN, *PEERS), default=(OURS, *PEERS),
-                        help="default: ours and the published ones")  # fmt: skip
-    parser.add_argument("--stored", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    given.add_argument("--samples", type=int, help="so many, evenly from the corpus (default: all of it)")
+    given.add_argument("--graders", nargs="+", choices=(*PROFILES, INTERPRETER, PLAIN, *PEERS),
+                       default=(OURS, *PEERS), help="default: ours and the published ones")  # fmt: skip
+    given.add_argument("--stored", type=Path, help=argparse.SUPPRESS)
+    options = given.parse_args()
     if options.stored is not None:  # a process to be measured
         measure_me(options)
         return
     if PLAIN in options.graders and options.corpus != "long":
-        parser.error("plain: only of --corpus long")
+        given.error("plain: only of --corpus long")
     if INTERPRETER in options.graders and options.corpus in {"programs", "all"}:
-        parser.error("interpreter: it runs programs without a jail, and the awkward ones do harm")
+        given.error("interpreter: it runs programs without a jail, and the awkward ones do harm")
+    if options.peers is None and set(options.graders) & set(PEERS):
+        given.error("the published graders: --peers names the folder of their checkouts")
     rows, own_s = judged(chosen(options), options)
-    print(f"{len(rows)} samples of {options.corpus}, {options.workers} at a time")
-    print(f"{'grader':20}{'CPU ms a sample':>17}{'wall ms a sample':>18}")
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file, table():
         json.dump(stored(rows), file)  # so that nobody is charged for drawing inputs and solving them
         file.flush()
-        for name in options.graders:
-            cpu_s, wall_s = cost(name, rows, Path(file.name), options)
-            print(f"{name:20}{1000 * cpu_s:17.1f}{1000 * wall_s:18.1f}", flush=True)
-    print(f"{'programs, own':20}{1000 * own_s / len(rows):17.1f}")
+        ways = {name: partial(cost, name, rows, Path(file.name), options) for name in options.graders}
+        work = f"{len(rows)} samples of {options.corpus}, {options.workers} at a time"
+        compare(work, ways, options.rounds, amount=len(rows), warm=False)
+    print(f"programs, own: {1000 * own_s / len(rows):.1f} CPU ms a sample")
 
 
 # -------------------------------------------------------------------------------------------------- samples
@@ -182,24 +185,34 @@ def stored(rows: Sequence[Row]) -> dict[str, list[Any]]:
 # ------------------------------------------------------------------------------------------------ measuring
 
 
-def cost(name: str, rows: Sequence[Row], file: Path, options: argparse.Namespace) -> tuple[float, float]:
-    """CPU and wall seconds a sample."""
+def cost(name: str, rows: Sequence[Row], file: Path, options: argparse.Namespace) -> Cost:
+    """What the rows cost a grader, without its start."""
     if name == INTERPRETER:
         runs = [plain_processes.run_of(row.code, row.sample["fn_name"], row.sample["inputs"][: row.ran])
                 for row in rows]  # fmt: skip
-        cpu_s, wall_s = plain_processes.measured(runs, options.workers)
-        return cpu_s / len(rows), wall_s / len(rows)
+        return Cost(*plain_processes.measured(runs, options.workers))
     one, all_of_them = (measured(*command(name, rows, count, file, options)) for count in (1, len(rows)))
-    cpu_s, wall_s = ((many - few) / (len(rows) - 1) for few, many in zip(one, all_of_them, strict=True))
-    return cpu_s, wall_s
+    share = len(rows) / (len(rows) - 1)
+    return Cost(*((many - few) * share for few, many in zip(one, all_of_them, strict=True)))
 
 
 def command(
     name: str, rows: Sequence[Row], count: int, file: Path, options: argparse.Namespace
 ) -> tuple[list[str], str]:
     """What grades the first so many rows, and what it reads: in either case all of the data."""
-    if name in {OURS, PLAIN}:
-        again = [sys.executable, __file__, "--peers", "-", "--stored", str(file), "--samples", str(count)]
+    if name in {*PROFILES, PLAIN}:
+        again = [
+            sys.executable,
+            "-m",
+            "bench",
+            "livecodebench",
+            "--peers",
+            "-",
+            "--stored",
+            str(file),
+            "--samples",
+            str(count),
+        ]
         return [sys.executable, "-c", MEASURE, *again, "--workers", str(options.workers), "--graders", name], ""
     theirs = [{"code": row.code, "sample": row.sample} for row in rows]
     request = request_of(name, theirs, workers=options.workers)
@@ -216,7 +229,8 @@ def measure_me(options: argparse.Namespace) -> None:
             plain_calls(program, calls)
         return
     problems = [problem_of(*task) for task in found["tasks"]]
-    grade("livecodebench", [(problems[number], code) for number, code, _ in rows], options.workers)
+    profile = PROFILES[options.graders[0]]
+    grade(profile, [(problems[number], code) for number, code, _ in rows], options.workers)
 
 
 def measured(arguments: list[str], given: str) -> tuple[float, float]:
@@ -224,7 +238,3 @@ def measured(arguments: list[str], given: str) -> tuple[float, float]:
     began = time.perf_counter()
     done = subprocess.run(arguments, input=given, text=True, check=True, stdout=subprocess.PIPE)
     return float(done.stdout), time.perf_counter() - began
-
-
-if __name__ == "__main__":
-    main()

@@ -1,25 +1,19 @@
 """What the jail adds to samples that take long: 12 programs, 20 tests each, about 100 ms of CPU a sample.
 
-    python bench/long_samples.py [--workers 2] [--rounds 5]
+    python -m bench long_samples [--workers 2] [--rounds 5]
 
-Prints the CPU ms per sample of the whole process tree, in the jail and as plain calls in as many warm processes as
-there are workers (cores that share caches slow each other down), alternating in one run, and their ratio. As with
-LiveCodeBench's functional tests: one process a sample, a call a test.
+Beside the jail stand plain calls in as many warm processes as there are workers (cores that share caches slow each
+other down). As with LiveCodeBench's functional tests: one process a sample, a call a test.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
+from bench.rounds import Way, compare, parser, table
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.sandbox.worker import cpu_s, descendants
 
 Load = tuple[str, list[tuple[int]]]
 TESTS = 20
@@ -91,32 +85,22 @@ def f(n):
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
+    options = parser(__doc__, rounds=5).parse_args()
     loads = [(program, _arguments(program)) for program in PROGRAMS]
-    measured: dict[str, list[float]] = {"in-process": [], "jail": []}
     workers = options.workers
     with (
         ProcessPoolExecutor(workers) as processes,
         Sandbox(Limits(cpu_s=10.0), workers=workers) as sandbox,
         ThreadPoolExecutor(workers) as threads,
+        table(),
     ):
-        _plain(processes, loads)  # forked before there are threads
-        print(f"protection level {sandbox.level}, {workers} workers, {len(loads)} programs, {TESTS} tests each")
-        for round_ in range(-1, options.rounds):
-            for name, grade in (
-                ("in-process", partial(_plain, processes)),
-                ("jail", partial(_jailed, sandbox, threads)),
-            ):
-                cpu_ms = _cpu_ms(grade, loads)
-                if round_ >= 0:  # nobody's first start is measured
-                    measured[name].append(cpu_ms)
-    for name, rounds in measured.items():
-        print(f"{name:12}{statistics.median(rounds):8.1f} CPU ms a sample, {min(rounds):.1f} at best")
-    ratios = [jail / plain for jail, plain in zip(measured["jail"], measured["in-process"], strict=True)]
-    print(f"the jail takes {statistics.median(ratios):.3f} times the CPU; at best {min(ratios):.3f}")
+        list(processes.map(_calls, loads))  # forked before there are threads
+        ways: dict[str, Way] = {
+            "jail": lambda: _jailed(sandbox, threads, loads),
+            "plain calls": lambda: list(processes.map(_calls, loads)),
+        }
+        work = f"{len(loads)} programs, {TESTS} tests each, {workers} workers, level {sandbox.level}"
+        compare(work, ways, options.rounds, amount=len(loads))
 
 
 def _arguments(program: str) -> list[tuple[int]]:
@@ -135,10 +119,6 @@ def _arguments(program: str) -> list[tuple[int]]:
     return [(size + number,) for number in range(TESTS)]
 
 
-def _plain(pool: ProcessPoolExecutor, loads: list[Load]) -> None:
-    list(pool.map(_calls, loads))
-
-
 def _calls(load: Load) -> None:
     program, arguments = load
     namespace: dict[str, Any] = {}
@@ -153,17 +133,3 @@ def _jailed(sandbox: Sandbox, pool: ThreadPoolExecutor, loads: list[Load]) -> No
         assert outcome.status == "passed", outcome
 
     list(pool.map(one, loads))
-
-
-def _cpu_ms(grade: Callable[[list[Load]], None], loads: list[Load]) -> float:
-    used = _tree_cpu_s()
-    grade(loads)
-    return (_tree_cpu_s() - used) / len(loads) * 1e3
-
-
-def _tree_cpu_s() -> float:
-    return sum(os.times()[:4]) + cpu_s(descendants(os.getpid()))
-
-
-if __name__ == "__main__":
-    main()

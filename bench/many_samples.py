@@ -1,6 +1,6 @@
 """Whether memory stays bounded however many samples are graded.
 
-    python bench/many_samples.py [N, default 100000]
+    python -m bench many_samples [N, default 100000]
 
 Grades N trivial programs, a tenth of them by a judge, and prints samples/s and, at every tenth of N, the resident
 memory of the supervising process and of everything below it: what grows with N is a leak.
@@ -53,7 +53,3 @@ def _report(number: int, rate: float) -> None:
         f"{number:9} samples {rate:7.0f}/s   supervisor {supervisor:6.1f} MB   all below it {below:6.1f} MB",
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What `truegrade data build mine` makes of folders of Python: how much it keeps, and how many ways its calls go.
 
-    python bench/mining.py FOLDER... [--seed 0]
+    python -m bench mining FOLDER... [--seed 0]
 
 Prints for each folder: rows kept of functions seen, ways that the calls of a row go through its program (two calls
 go the same way if they execute the same steps from line to line), rows all of whose calls go one way, rows that
@@ -61,7 +61,3 @@ def _mined(folder: Path, seed: str) -> tuple[list[ExecutionRow], int]:
 def _ways(row: ExecutionRow, sandbox: Sandbox) -> int:
     seen = Observer(sandbox, row.input, MutationOptions()).alone(row.code, "lines")
     return len({case.arcs for case in seen.cases})
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """All mutants of real programs, traced in the jail: how long it takes, and where the time goes.
 
-    python bench/mutation.py DATA_FOLDER [--programs 110] [--workers 2]
+    python -m bench mutation DATA_FOLDER [--programs 110] [--workers 2]
 
 The programs are those of QuixBugs with literal inputs, and the longest of MBPP whose tests are calls with literal
 results; up to three cases each. Prints programs, lines, mutants, kinds of outcome, and seconds.
@@ -108,7 +108,3 @@ def _row(name: str, function: str, code: str, calls: list[str]) -> Iterator[Exec
     except (ValueError, SyntaxError, NameError, TypeError):
         return
     yield ExecutionRow(id=name, function_name=function, code=code, input=tuple(calls), output=tuple(outputs))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What scoring a repair costs: linters and line counts, per program.
 
-    python bench/objectives.py QUIXBUGS [--rounds 5]
+    python -m bench objectives QUIXBUGS [--rounds 5]
 
 QUIXBUGS is the file or a checkout. CPU milliseconds of this process for the linters; wall milliseconds for
 counting lines, which happens in the jail.
@@ -49,7 +49,3 @@ def main() -> None:
     print(f"{len(trees)} programs, load {os.getloadavg()[0]:.1f}")
     print(f"flake8 and bandit   {lint_ms:6.2f} ms of CPU a program")
     print(f"lines counted       {count_ms:6.1f} ms a program, all its tests")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """LiveCodeBench's profiles beside the graders that they follow; writes a part of ``docs/evidence.md``.
 
-    python bench/parity_livecodebench.py --peers FOLDER [--every 1] [--workers 2] [--cache FOLDER] [--golden FILE]
+    python -m bench parity_livecodebench --peers FOLDER [--every 1] [--workers 2] [--cache FOLDER] [--golden FILE]
         [--no-strict]
 
 ``--peers`` holds git checkouts as ``LiveCodeBench+LiveCodeBench`` and ``modelscope+evalscope`` in which the
@@ -32,7 +32,7 @@ from livecodebench_table import LEAST_EQUAL, Table, compare, started_late
 
 from truegrade.profiles import open_profile
 
-PART = "contest graders, by bench/parity_livecodebench.py"
+PART = "contest graders, by python -m bench parity_livecodebench"
 GOLDEN_EVERY = 4
 """Part of the corpus in the golden file: one case of so many, all that hang on a clock, a few full completions."""
 CLOCK_WORKERS = 8
@@ -223,7 +223,3 @@ def _pairs(passed: dict[str, dict[str, bool]]) -> list[str]:
         row(*["---"] * (len(passed) + 1)),
         *(row(one, *(only(one, other) for other in passed)) for one in passed),
     ]
-
-
-if __name__ == "__main__":
-    main()

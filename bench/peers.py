@@ -62,7 +62,6 @@ class Peer:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.pid = self._process.pid
         try:
             self._tell(self.rows)
             ready = self._hear()
@@ -72,18 +71,16 @@ class Peer:
             _, said = self._process.communicate()
             raise OSError((said.strip().splitlines() or ["it ended without a word"])[-1])
 
-    def grade(self, last: int, workers: int) -> tuple[float, list[float]]:
-        """Grade the rows before ``last``: wall seconds of all, and of each if they are graded one by one.
+    def grade(self, workers: int) -> None:
+        """Grade the rows.
 
         Raises:
             SystemExit: not every verdict is a pass, so a comparison would mean nothing.
         """
-        rows = self.rows[:last]
-        self._tell({"first": 0, "last": len(rows), "workers": workers})
-        answer = json.loads(self._hear())
-        if answer["passed"] != len(rows):
-            raise SystemExit(f"{answer['passed']} of {len(rows)} passed; the comparison would mean nothing")
-        return answer["wall_s"], answer["walls_s"]
+        self._tell({"workers": workers})
+        passed = json.loads(self._hear())["passed"]
+        if passed != len(self.rows):
+            raise SystemExit(f"{passed} of {len(self.rows)} passed; the comparison would mean nothing")
 
     def close(self) -> None:
         """End it."""

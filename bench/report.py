@@ -1,6 +1,6 @@
 """How large a report is, how long it takes to write, and how soon it can be used.
 
-    python bench/report.py [N, default 10000] [SAMPLES A PROBLEM, default 10]
+    python -m bench report [N, default 10000] [SAMPLES A PROBLEM, default 10]
 
 Writes the report of N samples of two profiles, whose replies are pieces of the standard library cut to the length
 of ordinary replies, and prints its size, the seconds that writing took, and, where chromium and playwright are
@@ -129,7 +129,3 @@ def _manifest(config: GenerationConfig, tasks: int, each: int) -> Manifest:
         generation=config,
         samples_per_task=each,
     )
-
-
-if __name__ == "__main__":
-    main()

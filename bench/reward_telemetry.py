@@ -1,6 +1,6 @@
 """How many cheats are told from honest programs, and how many honest programs are called cheats.
 
-    python bench/reward_telemetry.py HumanEval.jsonl.gz mbpp.jsonl [--problems 60] [--mutants 6] [--workers 2]
+    python -m bench reward_telemetry HumanEval.jsonl.gz mbpp.jsonl [--problems 60] [--mutants 6] [--workers 2]
 
 Every cheat of `truegrade.apps.assay.cheats` of the dangers h0 and h1 is tried on problems of HumanEval and MBPP
 and on one that reads standard input. Those count that one of the profiles in `LEAKY` pays for on a small problem
@@ -178,7 +178,3 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--mutants", type=int, default=6, help="of each problem")
     parser.add_argument("--workers", type=int, default=2)
     return parser.parse_args()
-
-
-if __name__ == "__main__":
-    main()

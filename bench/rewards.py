@@ -1,9 +1,9 @@
 """The service as the reward of a trainer: a long hostile load, a full queue, and others' services beside it.
 
-    python bench/rewards.py soak --verl VERL --packages SITE [--requests 1000000] [--connections 64] [--out FILE]
-    python bench/rewards.py full-queue --peers PEERS --peers-python PYTHON [--requests 1000]
-    python bench/rewards.py against --verl VERL --packages SITE --fusion SANDBOXFUSION --fusion-python PYTHON
-    python bench/rewards.py leetcode LeetCodeDataset-v0.3.1-test.jsonl.gz [--offer sortedcontainers] [--limit 228]
+    python -m bench rewards soak --verl VERL --packages SITE [--requests 1000000] [--connections 64] [--out FILE]
+    python -m bench rewards full-queue --peers PEERS --peers-python PYTHON [--requests 1000]
+    python -m bench rewards against --verl VERL --packages SITE --fusion SANDBOXFUSION --fusion-python PYTHON
+    python -m bench rewards leetcode LeetCodeDataset-v0.3.1-test.jsonl.gz [--offer sortedcontainers] [--limit 228]
 
 VERL is a checkout of verl-project/verl@1dda039, whose client sends the requests; without it a client that speaks
 the same does. SITE is a folder with `requests`, which that client needs. SANDBOXFUSION is a checkout of
@@ -37,8 +37,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rewards_beside import Service, against
-from rewards_soak import LATE_S, client_of, post, soak
+from bench.rewards_beside import Service, against
+from bench.rewards_soak import LATE_S, client_of, post, soak
 
 CLIENTS = Path(__file__).parents[1] / "tests/web/service/drive_trainer_clients.py"
 
@@ -175,7 +175,3 @@ def main() -> None:
         return
     run = {"soak": soak, "full-queue": full_queue, "leetcode": leetcode}[options.mode]
     raise SystemExit(0 if run(options) else 1)
-
-
-if __name__ == "__main__":
-    main()

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from rewards_beside import LIMITS_MB, Service, descendants, left_over, resident_bytes
+from bench.rewards_beside import LIMITS_MB, Service, descendants, left_over, resident_bytes
 
 LATE_S = 30.0
 PROGRESS_S = 10.0

@@ -1,6 +1,6 @@
 """What a verdict costs, in CPU of each part and in bytes, and what a billion of them a day would then need.
 
-    python bench/scaling.py HumanEval.jsonl.gz [--sizes 82 164 328] [--ray] [--per-day 1e9] [--busy 0.7]
+    python -m bench scaling HumanEval.jsonl.gz [--sizes 82 164 328] [--ray] [--per-day 1e9] [--busy 0.7]
 
 Every size is a run of right and wrong programs, graded anew under `strict`. Costs are the slopes of straight lines
 fitted over the sizes, so that what a run pays once (starting, the report of the data set) is left out:
@@ -22,7 +22,6 @@ import argparse
 import json
 import os
 import resource
-import sys
 import tempfile
 import time
 import zlib
@@ -35,10 +34,11 @@ import numpy as np
 import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.pipeline.grade import Grader, LocalGrader, grade_run
-from truegrade.pipeline.importing import import_file
+from truegrade.pipeline.importing import import_file, opened
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.settings import Silent
+from truegrade.store.importers import find_format
 
 DAY_S = 86_400
 
@@ -137,7 +137,10 @@ def _run(data: Path, size: int, folder: Path) -> tuple[truegrade.Run, Mapping[st
             right = problem.task.reference  # type: ignore[union-attr]
             program = right if number % 2 else right.replace("return", "return 7 or", 1)
             lines.write(json.dumps({"task_id": problem.id, "solution": program}) + "\n")
-    run = import_file(file, benchmark, None, None, out=folder / f"run-{size}", progress=Silent(), notice=print)
+    with opened(file) as source:
+        importer = find_format(source, None)
+        place = folder / f"run-{size}"
+        run = import_file(source, importer, benchmark, None, out=place, progress=Silent(), notice=print)
     return run, benchmark.by_id()
 
 
@@ -178,7 +181,3 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--per-day", type=float, default=1e9)
     parser.add_argument("--busy", type=float, default=0.7)
     return parser.parse_args()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

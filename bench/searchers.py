@@ -1,6 +1,6 @@
 """Search strategies at an equal budget on a known landscape: 240 adapters, of which one is best.
 
-    python bench/searchers.py [--repeats 40] [--budgets 30 60] [--population 10] [--searchers NAME ...]
+    python -m bench searchers [--repeats 40] [--budgets 30 60] [--population 10] [--searchers NAME ...]
 
 The space is CORAL-X's archived one: 6 ranks x 8 alphas x 5 dropouts. The score is a smooth hill about an adapter
 drawn at random for each repeat, 1 at its top; places are in shares of each axis. Prints the mean best score after
@@ -112,7 +112,3 @@ def search(name: str, seed: int, population: int, budgets: Sequence[int]) -> lis
         )
         generation += 1
     return [max(scores[:budget]) for budget in budgets]
-
-
-if __name__ == "__main__":
-    main()

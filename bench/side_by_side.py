@@ -1,32 +1,29 @@
-"""HumanEval by four tools on one local server: seconds, CPU seconds and the number that each shows.
+"""HumanEval by four tools on one local server: what the commands cost, and the number that each shows.
 
-    python bench/side_by_side.py --tools FOLDER --problems HumanEvalPlus.jsonl [--limit 20] [--rounds 3]
+    python -m bench side_by_side --tools FOLDER --problems HumanEvalPlus.jsonl [--limit 20] [--rounds 3]
         [--base-url URL]
 
 FOLDER holds a virtual environment for each peer: ``evalplus`` (`pip install evalplus==0.3.1`), ``lm-eval``
 (`'lm-eval[api]==0.4.13'`) and ``inspect`` (`inspect-ai==0.3.285 inspect-evals==0.26.0 openai`); and, where their
 download is not to be had, ``openai/openai_humaneval`` and ``code_eval`` as `datasets` and `evaluate` read them.
 Without ``--base-url`` the server answers at once: a right program to all but every fourth problem, in a fence, so
-that the share that is right is known. The tools take turns, a round each; the server's CPU time is not counted.
+that the share that is right is known. It works in this process, so that its little CPU time is everybody's. A tool
+that is not in FOLDER is left out.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
-import resource
 import shutil
-import statistics
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from bench.planted import served
+from bench.rounds import Way, compare, parser, run, table
 
 SHOWN = {
     "truegrade": r"pass@1 .*",
@@ -36,7 +33,7 @@ SHOWN = {
 }
 
 
-def planted(rows: Sequence[dict[str, Any]]) -> type[BaseHTTPRequestHandler]:
+def planted(rows: Sequence[dict[str, Any]]) -> Callable[[str], str]:
     """What answers a chat with the program of the problem whose prompt it holds, every fourth time a wrong one."""
 
     def reply(text: str) -> str:
@@ -44,24 +41,7 @@ def planted(rows: Sequence[dict[str, Any]]) -> type[BaseHTTPRequestHandler]:
         body = "    return None\n" if place % 4 == 3 else row["canonical_solution"]
         return f"```python\n{row['prompt']}{body}\n```"
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            message = {"role": "assistant", "content": reply(json.dumps(asked["messages"]))}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            told = {"id": "1", "object": "chat.completion", "created": 0, "model": asked["model"]}
-            body = json.dumps(told | {"choices": [choice], "usage": usage}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Handler
+    return reply
 
 
 def commands(folder: Path, base: str, model: str, limit: int) -> dict[str, tuple[list[str], dict[str, str]]]:
@@ -93,60 +73,35 @@ def commands(folder: Path, base: str, model: str, limit: int) -> dict[str, tuple
     }  # fmt: skip
 
 
-def timed(
-    words: list[str], variables: dict[str, str], folder: Path, shown: str
-) -> tuple[float, float, float, str]:
-    """Wall seconds to the number and to the end, CPU seconds with all children's, and what was printed."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    there, text = 0.0, ""
-    with subprocess.Popen(
-        words, cwd=folder, env=os.environ | variables | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    ) as process:  # fmt: skip
-        for line in process.stdout or ():
-            text += line
-            if not there and re.search(shown, text):
-                there = time.monotonic() - began
-    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert process.returncode == 0 and there, text[-3000:]
-    return there, wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, text
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", type=Path, required=True)
-    parser.add_argument("--problems", type=Path, required=True)
-    parser.add_argument("--limit", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--base-url")
-    parser.add_argument("--model", default="truegrade-micro")
-    asked = parser.parse_args()
+    """Measure and print."""
+    given = parser(__doc__, rounds=3, workers=None)
+    given.add_argument("--tools", type=Path, required=True)
+    given.add_argument("--problems", type=Path, required=True)
+    given.add_argument("--limit", type=int, default=20)
+    given.add_argument("--base-url")
+    given.add_argument("--model", default="truegrade-micro")
+    asked = given.parse_args()
     folder = asked.tools.resolve()
     lines = asked.problems.read_text().splitlines()[: asked.limit]
     (folder / "problems.jsonl").write_text("\n".join(lines) + "\n")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), planted([json.loads(line) for line in lines]))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = asked.base_url or f"http://127.0.0.1:{server.server_port}/v1"
-    taken: dict[str, list[tuple[float, float, float, str]]] = {}
-    for number in range(asked.rounds):
-        tools = list(commands(folder, base, asked.model, asked.limit).items())
-        for name, (words, variables) in tools[number % 4 :] + tools[: number % 4]:
+    said: dict[str, str] = {}
+
+    def way(name: str, words: list[str], variables: dict[str, str]) -> Way:
+        def once() -> None:
             place = folder / "rounds" / name
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
             for needed in ("openai", "code_eval"):
                 if (folder / needed).exists():
                     (place / needed).symlink_to(folder / needed)
-            taken.setdefault(name, []).append(timed(words, variables, place, SHOWN[name]))
-            there, wall, cpu, text = taken[name][-1]
-            (folder / f"{name}.txt").write_text(text)
-            figures = f"{there:.1f} s to the number, {wall:.1f} s in all, {cpu:.1f} CPU s"
-            print(f"round {number + 1}: {name} {figures}, load {os.getloadavg()[0]:.1f}", flush=True)
-    for name, rounds in taken.items():
-        there, wall, cpu = (statistics.median(figures) for figures in list(zip(*rounds, strict=True))[:3])
-        shown = "; ".join(" ".join(part.split()) for part in re.findall(SHOWN[name], rounds[-1][3]))
-        print(f"{name}: medians {there:.1f} s to the number, {wall:.1f} s in all, {cpu:.1f} CPU s: {shown}")
+            said[name] = run(words, cwd=place, env=os.environ | variables).stdout
 
+        return once
 
-if __name__ == "__main__":
-    main()
+    with served(planted([json.loads(line) for line in lines])) as address, table():
+        tools = commands(folder, asked.base_url or address, asked.model, asked.limit)
+        ways = {name: way(name, *each) for name, each in tools.items() if Path(each[0][0]).exists()}
+        compare("HumanEval, one reply each", ways, asked.rounds, amount=asked.limit, warm=False)
+    for name, text in said.items():
+        print(f"{name}: {'; '.join(' '.join(part.split()) for part in re.findall(SHOWN[name], text))}")

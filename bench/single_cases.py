@@ -1,4 +1,4 @@
-"""The client's side of `bench/service.py --cases`: sends test cases one by one, as verl's trainer does.
+"""The client's side of `python -m bench service --cases`: sends test cases one by one, as verl's trainer does.
 
 It runs in an interpreter of its own, which needs `requests` where verl's client is used and nothing otherwise.
 Standard input is one JSON object: ``url`` (of /run_code), ``verl`` (a checkout of verl, or null), ``clients``

@@ -1,6 +1,6 @@
 """Control runs of suites: how often programs that only guess pass them, in a simulation without a sandbox.
 
-    python bench/suite_controls.py [--guessers 100000]
+    python -m bench suite_controls [--guessers 100000]
 
 For suites of d assertions with m alternatives each, of blocks of their own, runs are drawn by the product's own
 function, and programs that know every version and every run of all earlier verdicts guess which version is the
@@ -97,7 +97,3 @@ def main() -> None:
         outside += sum(not within(one, guessers, p) for one in passed)
         print(f"| {d} | {m} | {p:.3g} |", " | ".join(f"{one / guessers:.5f}" for one in passed), "|", flush=True)
     sys.exit(bool(outside))
-
-
-if __name__ == "__main__":
-    main()

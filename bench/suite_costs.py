@@ -1,58 +1,57 @@
-"""CPU seconds a problem for suites of unit tests under `strict`, beside the harness' own evaluator in one run.
+"""Suites of unit tests under `strict`, beside the harness' own evaluator in one run.
 
-    python bench/suite_costs.py BENCHMARK PEERS DATA [--problems 40] [--rounds 1] [--alone]
+    python -m bench suite_costs BENCHMARK PEERS DATA [--problems 40] [--rounds 3] [--alone]
+    python -m bench suite_costs BENCHMARK PEERS DATA --coverage
 
 BENCHMARK is `bigcodebench`, `classeval`, `cweval` or `polyglot-python`, DATA its file or checkout. PEERS holds the
-checkouts ``bigcode-project+bigcodebench``, ``FudanSELab+ClassEval`` (whose runner needs func_timeout) and
-``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as by Aider. Each
-side grades the references and, apart, programs that return None, of the problems whose reference passes under
-`strict`. CPU is that of all processes of a side, zygotes and judges included; what is found once a problem (our
-controls) and what a side starts with are left out. With rounds, each problem's share is the mean of its rounds.
+checkouts ``bigcode-project+bigcodebench`` at 47eff25, ``FudanSELab+ClassEval`` (whose runner needs func_timeout)
+and ``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as by Aider. Each
+side grades the references and, apart, programs that return None, one after the other, of the problems whose
+reference passes under `strict`. What is found once a problem (our controls) and what a side starts with are left
+out. The second form runs nothing: it counts how the suites that were graded before are judged.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+import types
+from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from bigcodebench import their_check  # beside this script
+from bench.rounds import ROOT, Cost, Way, compare, cost_of, parser, table
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
+from truegrade.grading.suite_controls import ControlsKept
+from truegrade.grading.suite_grading import left_in
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem, SuiteTask
-from truegrade.sandbox import Sandbox, worker
+from truegrade.sandbox import Sandbox
+from truegrade.sandbox.levels import detect
 
-CHUNK = 8
-"""Problems that both sides grade before the other kind of program is looked at, and others are."""
-DRIVERS = Path(__file__).parent.parent / "tests" / "profiles"
-Programs = list[tuple[Problem, SuiteTask, str]]
-Found = list[tuple[float, bool]]
-"""Of each program CPU seconds, and whether it passes."""
+LIMITS = (30 * 1024, 30 * 1024, 10)
+"""Address space, data and stack in MiB, as ``bigcodebench.evaluate`` has them."""
 
 
-class Row(NamedTuple):
-    """A program: CPU seconds of either side, and what became of it."""
+class Program(NamedTuple):
+    """A problem and a program that is graded."""
 
-    ours_s: float
-    theirs_s: float
-    passed: bool
-    outside: bool
-    theirs_passed: bool
+    problem: Problem
+    task: SuiteTask
+    text: str
 
 
-def used_s() -> float:
-    """CPU seconds of this process and of all below it, so far."""
-    return worker.cpu_s([os.getpid(), *worker.descendants(os.getpid())])
+Evaluator = Callable[[Sequence[Program]], tuple[Cost, int]]
+"""Grades programs: their cost, and how many pass."""
 
 
 def nothing(task: SuiteTask) -> str:
@@ -62,67 +61,69 @@ def nothing(task: SuiteTask) -> str:
     return f"def {task.entry_point}(*given, **named):\n    return None\n"
 
 
-def ours(programs: Programs, sandbox: Sandbox) -> list[tuple[float, Judgement]]:
-    """Of each program CPU seconds and judgement."""
-    profile, found = open_profile("strict"), []
-    for problem, _, program in programs:
-        before = used_s()
-        judged = profile.judgement(problem, Answer(value=program, found="given"), sandbox)
-        found.append((used_s() - before, judged))
-    return found
+def judged(programs: Sequence[Program], sandbox: Sandbox) -> list[Judgement]:
+    """What strict says of each."""
+    profile = open_profile("strict")
+    return [profile.judgement(one.problem, Answer(value=one.text, found="given"), sandbox) for one in programs]
 
 
 def their_verdict(peer: str, code: str, tests: str) -> str:
-    """That of ``untrusted_check``, which puts its own package in place of the script that calls it."""
-    return their_check(peer, code, tests)
+    """That of BigCodeBench's ``untrusted_check``, as ``bigcodebench.evaluate --execution local`` calls it."""
+    if peer not in sys.path:
+        sys.path.insert(0, peer)
+        package = sys.modules["bigcodebench"] = types.ModuleType("bigcodebench")
+        package.__path__ = [f"{peer}/bigcodebench"]
+    evaluation = import_module("bigcodebench.eval")
+    return str(evaluation.untrusted_check(code, tests, "task_func", *LIMITS, 1, 20)[0])
 
 
-def bigcodebench(programs: Programs, peers: Path) -> Found:
+def bigcodebench(programs: Sequence[Program], peers: Path) -> tuple[Cost, int]:
     """By ``untrusted_check``, in a process of a pool."""
-    peer, found = str((peers / "bigcode-project+bigcodebench").resolve()), []
+    peer, verdicts = str((peers / "bigcode-project+bigcodebench").resolve()), []
     with ProcessPoolExecutor(1) as pool, tempfile.TemporaryDirectory() as folder:
         pool.submit(os.chdir, folder).result()
         pool.submit(their_verdict, peer, "x = 1", "class TestCases: pass").result()
-        for _, task, program in programs:
-            before = used_s()
-            source = f"{task.prefix}\n    pass\n{program}"
-            verdict = pool.submit(their_verdict, peer, source, task.tests).result()
-            found.append((used_s() - before, verdict == "pass"))
-    return found
+
+        def all_of_them() -> None:
+            for _, task, text in programs:
+                source = f"{task.prefix}\n    pass\n{text}"
+                verdicts.append(pool.submit(their_verdict, peer, source, task.tests).result())
+
+        return cost_of(all_of_them), verdicts.count("pass")
 
 
-def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> Found:
+def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> tuple[Cost, int]:
     """By a harness that a driver of the parity tests runs, each reply in a fork of it."""
-    asked = json.dumps({"cases": cases, "rows": [], "checkout": ""})
-    words = [sys.executable, DRIVERS / f"drive_{name}.py", peers.resolve()]
+    asked, began = json.dumps({"cases": cases, "rows": [], "checkout": ""}), time.perf_counter()
+    words = [sys.executable, ROOT / "tests" / "profiles" / f"drive_{name}.py", peers.resolve()]
     said = subprocess.run(words, input=asked, text=True, capture_output=True, check=True).stdout
-    return [
-        (one["cpu_s"], bool(one["results"]) and {*one["results"]} <= {True, "success"})
-        for one in json.loads(said.splitlines()[-1])["answers"]
-    ]
+    answers = json.loads(said.splitlines()[-1])["answers"]
+    cost = Cost(sum(one["cpu_s"] for one in answers), time.perf_counter() - began)
+    return cost, sum(bool(one["results"]) and {*one["results"]} <= {True, "success"} for one in answers)
 
 
-def plain(programs: Programs) -> Found:
+def plain(programs: Sequence[Program]) -> tuple[Cost, int]:
     """By pytest, in a process and a folder each."""
-    found, environment = [], {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    for _, task, program in programs:
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, f"{task.module}.py").write_text(program)
-            Path(folder, "test_it.py").write_text(task.tests)
-            before = used_s()
-            words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
-            run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
-            found.append((used_s() - before, run.returncode == 0))
-    return found
+    codes, environment = [], {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+
+    def all_of_them() -> None:
+        for _, task, text in programs:
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, f"{task.module}.py").write_text(text)
+                Path(folder, "test_it.py").write_text(task.tests)
+                run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
+                codes.append(run.returncode)
+
+    return cost_of(all_of_them), codes.count(0)
 
 
-def replies(programs: Programs, known: Callable[[str], object]) -> list[tuple[object, str]]:
-    """What drivers ask: a problem as the harness knows it, and a reply."""
-    return [(known(problem.id), f"```python\n{program}\n```") for problem, _, program in programs]
-
-
-def evaluator(name: str, peers: Path, data: Path) -> Callable[[Programs], Found]:
+def evaluator(name: str, peers: Path, data: Path) -> Evaluator:
     """The harness' own."""
+
+    def replies(programs: Sequence[Program], known: Callable[[str], object]) -> list[tuple[object, str]]:
+        return [(known(one.problem.id), f"```python\n{one.text}\n```") for one in programs]
+
     if name == "bigcodebench":
         return lambda programs: bigcodebench(programs, peers)
     if name == "classeval":
@@ -133,66 +134,56 @@ def evaluator(name: str, peers: Path, data: Path) -> Callable[[Programs], Found]
     return plain
 
 
-def shares(rounds: list[list[float]]) -> list[float]:
-    """Of each program the mean CPU seconds of all rounds."""
-    return [statistics.fmean(one) for one in zip(*rounds, strict=True)]
-
-
-def compared(
-    programs: Programs, sandbox: Sandbox, theirs: Callable[[Programs], Found] | None, rounds: int
-) -> list[Row]:
-    """Both sides' shares of each program."""
-    our = [ours(programs, sandbox) for _ in range(rounds)]
-    their = [theirs(programs) for _ in range(rounds)] if theirs else [[(0.0, False) for _ in programs]]
-    our_s = shares([[cpu_s for cpu_s, _ in one] for one in our])
-    their_s = shares([[cpu_s for cpu_s, _ in one] for one in their])
-    return [
-        Row(ours, theirs, judged.passed, judged.passed and "tests-inside" not in judged.marks, passes)
-        for ours, theirs, (_, judged), (_, passes) in zip(our_s, their_s, our[-1], their[-1], strict=True)
-    ]
-
-
-def said(kind: str, rows: list[Row]) -> str:
-    """Means of all programs of a kind so far, the ratio of these, and the median and largest of the ratios."""
-    row: dict[str, object] = {"program": kind, "problems": len(rows)}
-    row |= {"ours_cpu_s": round(statistics.fmean(one.ours_s for one in rows), 4)}
-    row |= {"theirs_cpu_s": round(statistics.fmean(one.theirs_s for one in rows), 4)}
-    row |= {name: sum(getattr(one, name) for one in rows) for name in ("passed", "outside", "theirs_passed")}
-    ratios = sorted(one.ours_s / one.theirs_s for one in rows if one.theirs_s)
-    if ratios:
-        row["ratio"] = round(sum(one.ours_s for one in rows) / sum(one.theirs_s for one in rows), 2)
-        row |= {"median": round(statistics.median(ratios), 2), "largest": [round(one, 1) for one in ratios[-5:]]}
-    return json.dumps(row)
+def coverage(problems: Sequence[Problem]) -> Counter[str]:
+    """Of the suites whose controls are kept, how many are judged outside, with what chance, and inside."""
+    kept, found, level = ControlsKept(), Counter[str](), detect().level
+    for problem in problems:
+        assert isinstance(problem.task, SuiteTask)
+        controls = kept.known(left_in(problem.task), problem.packages, level=level)
+        if controls is None:
+            found["not graded yet"] += 1
+        elif controls.outside:
+            found["outside"] += 1
+        else:
+            found["with a chance" if controls.chance < 1 else "without a chance"] += 1
+            found["with a chance below 1e-4"] += controls.chance < 1e-4
+    return found
 
 
 def main() -> None:
-    """Print a line for each kind of program after every few problems."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("benchmark")
-    parser.add_argument("peers", type=Path)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--problems", type=int, default=40)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--alone", action="store_true", help="without the harness' own evaluator")
-    given = parser.parse_args()
+    """Print rows for each kind of program."""
+    parsed = parser(__doc__, rounds=3, workers=None)
+    parsed.add_argument("benchmark")
+    parsed.add_argument("peers", type=Path)
+    parsed.add_argument("data", type=Path)
+    parsed.add_argument("--problems", type=int, default=40)
+    parsed.add_argument("--alone", action="store_true", help="without the harness' own evaluator")
+    parsed.add_argument("--coverage", action="store_true")
+    given = parsed.parse_args()
     arguments = {"packages": "installed"} if given.benchmark == "bigcodebench" else {}
     found = load_benchmark(given.benchmark, given.data, arguments).problems
-    count = min(given.problems, len(found))
+    if given.coverage:
+        print(json.dumps(coverage(found)))
+        return
+    count, passing = min(given.problems, len(found)), dict[str, int]()
     problems = [found[(2 * place + 1) * len(found) // (2 * count)] for place in range(count)]
-    tasks = [(problem, problem.task) for problem in problems if isinstance(problem.task, SuiteTask)]
-    tasks = [one for start in range(CHUNK) for one in tasks[start::CHUNK]]  # each few are of the whole set
-    theirs = None if given.alone else evaluator(given.benchmark, given.peers, given.data)
-    rows: dict[str, list[Row]] = {"reference": [], "returns None": []}
-    with Sandbox(limits_for(open_profile("strict"), problems)) as sandbox:
-        for start in range(0, len(tasks), CHUNK):
-            some = tasks[start : start + CHUNK]
-            ahead = ours([(problem, task, task.reference) for problem, task in some], sandbox)
-            some = [one for one, (_, judged) in zip(some, ahead, strict=True) if judged.passed]
-            for kind, done in rows.items():
-                programs = [(*one, one[1].reference if kind == "reference" else nothing(one[1])) for one in some]
-                done.extend(compared(programs, sandbox, theirs, given.rounds) if programs else [])
-                print(said(kind, done), flush=True)
+    every = [Program(one, one.task, one.task.reference) for one in problems if isinstance(one.task, SuiteTask)]
+    evaluated = evaluator(given.benchmark, given.peers, given.data)
+    with Sandbox(limits_for(open_profile("strict"), problems)) as sandbox, table():
+        right = [one for one, said in zip(every, judged(every, sandbox), strict=True) if said.passed]
 
+        def compared(kind: str, programs: Sequence[Program]) -> None:
+            def ours() -> None:
+                passing[f"{kind}, strict"] = sum(said.passed for said in judged(programs, sandbox))
 
-if __name__ == "__main__":
-    main()
+            def theirs() -> Cost:
+                cost, passing[f"{kind}, harness"] = evaluated(programs)
+                return cost
+
+            ways: dict[str, Way] = {"strict": ours} | ({} if given.alone else {"harness": theirs})
+            work = f"{len(programs)} of {given.benchmark}: {kind}"
+            compare(work, ways, given.rounds, amount=len(programs), warm=False)
+
+        compared("references", right)
+        compared("programs that return None", [one._replace(text=nothing(one.task)) for one in right])
+    print(f"passing: {passing}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,9 +89,8 @@ def ask(peers: Path, reward: str, rows: Sequence[Row], *, workers: int = 1) -> l
     Raises:
         RuntimeError: no bubblewrap, or the reward's process failed.
     """
-    sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
-    from assay_rewards import REWARDS as KNOWN
-    from assay_rewards import Reward, prepare
+    from bench.assay_rewards import REWARDS as KNOWN
+    from bench.assay_rewards import Reward, prepare
 
     known: Reward = next(one for one in KNOWN if one.name == _BENCH.get(reward, reward))
     if reward == "nemo-gym":

@@ -1,6 +1,6 @@
 """Pays replies by the trainers' own rewards: a request in, numbers out.
 
-The argument is a folder that `bench/assay_rewards.py` `prepare` filled: ``reward_adapters.py`` and the sources.
+The argument is a folder that `prepare` of `bench.assay_rewards` filled: ``reward_adapters.py`` and the sources.
 Runs programs unprotected: start it in the jail of `livecodebench_peers.jailed` alone.
 """
 

@@ -2,7 +2,7 @@
 
     python tests/profiles/run_trainer_rewards.py --peers FOLDER [--only NAME...] [--out FILE]
 
-``--peers`` holds the repositories as `bench/assay_rewards.py` takes them, each at the commit that it names.
+``--peers`` holds the repositories as `python -m bench assay_rewards` takes them, each at the commit that it names.
 The code runs in the jail, by the calls of `bench/reward_adapters.py`. Prints rows, equal rows and each that
 differs; writes the trainers' scores, which the suite compares with where there are no checkouts, to FILE.
 """
@@ -26,8 +26,8 @@ from truegrade.apps.assay.targets.opening import open_target
 from truegrade.profiles import open_profile
 from truegrade.sandbox import Sandbox
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
-from assay_rewards import ADAPTERS, PACKAGES, REWARDS, prepare
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from bench.assay_rewards import ADAPTERS, PACKAGES, REWARDS, prepare
 
 GOLDEN = Path(__file__).with_name("golden_trainer_rewards.json")
 FULL = 0.999

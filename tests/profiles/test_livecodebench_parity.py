@@ -20,7 +20,7 @@ from support.thorough import one_in
 from truegrade.sandbox import Sandbox
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_livecodebench.json").read_text())
-"""What the graders themselves said of a part of the corpus; written by ``bench/parity_livecodebench.py``."""
+"""What the graders themselves said of a part of the corpus, by ``python -m bench parity_livecodebench``."""
 FEW = 20
 FEW_CLOCKED = ("sleeps too long", "own handler that raises", "module level swallows")
 """One that the alarm ends, one that handles it and fails, one that overruns and passes: 12 s at most."""

@@ -1,20 +1,8 @@
-"""A part of ``bench/assay_coverage.py``, seeded: it fails where an interval of an assay holds too rarely."""
-
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+"""A part of ``python -m bench assay_coverage``: it fails where an interval of an assay holds too rarely."""
 
 import pytest
 
-
-@pytest.fixture(scope="module")
-def bench():
-    name = "assay_coverage"
-    spec = spec_from_file_location(name, Path(__file__).parents[2] / "bench" / f"{name}.py")
-    sys.modules[name] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[name]
+from bench import assay_coverage
 
 
 @pytest.mark.parametrize(
@@ -22,8 +10,8 @@ def bench():
     [(20, 0.1, 0.9, False, 5, 0.0), (20, 0.1, 1.0, True, 5, 0.2), (164, 0.1, 0.9, True, 5, 0.0)],
     ids=["alike", "undecided", "unlike"],
 )
-def test_the_intervals_hold(bench, setting):
-    found = bench.coverage(bench.Cell(*setting), 200, seed=1)
+def test_the_intervals_hold(setting):
+    found = assay_coverage.coverage(assay_coverage.Cell(*setting), 200, seed=1)
     # 200 runs: a standard error of 1.5 points.
     for name in ("TPR", "FPR", "J"):
         assert found[name] >= 91, name
@@ -44,8 +32,8 @@ def test_the_intervals_hold(bench, setting):
     ],
     ids=["few", "single", "many wrong", "few wrong"],
 )
-def test_the_rate_that_an_audit_corrects_holds(bench, setting):
-    found = bench.audited_coverage(bench.Audit(*setting), 300, seed=1)
+def test_the_rate_that_an_audit_corrects_holds(setting):
+    found = assay_coverage.audited_coverage(assay_coverage.Audit(*setting), 300, seed=1)
     # 300 runs: a standard error of 1.3 points.
     assert 91.5 <= found["covers"] <= 99
     assert abs(found["error"]) < 1.5

@@ -18,6 +18,6 @@ def pages() -> dict[str, str]:
         "profiles.md": rules.page(),
         "benchmarks.md": tasks.page(),
         "schemas.md": records.page(),
-        "measurements.md": benches.page(ROOT / "bench"),
+        "measurements.md": benches.page(),
         **{f"schemas/{name}": text for name, text in records.files().items()},
     }

@@ -1,33 +1,29 @@
-"""The measuring scripts under ``bench/``, from their own descriptions."""
+"""The measurements of ``bench/``, from their own descriptions."""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
+from bench import commands
 from tools.reference.markdown import page as as_page
 
 ABOUT = """\
-Every figure on these pages comes from one of the scripts in `bench/`. They run from a checkout (`make test` sets
-the environment up) and print what they measure; nothing is written unless it says so. Figures of one run may be
-compared with each other, not with those of another machine. `make bench` runs the two that need nothing but the
-package index."""
+Every figure on these pages comes from `python -m bench NAME`; `python -m bench` lists the names. They run from a
+checkout (`make test` sets the environment up) and print what they measure; nothing is written unless it says so.
+Figures of one run may be compared with each other, not with those of another machine: of what is measured in
+several ways, a row for each pair has the medians, and the median, least and largest of the rounds' ratios, in CPU
+of all processes and by the wall. `make bench` runs two that need nothing but the package index."""
 
 
-def page(folder: Path) -> str:
-    """A section for each script that can be run."""
-    return as_page("Measurements", ABOUT, *filter(None, map(_section, sorted(folder.glob("*.py")))))
+def page() -> str:
+    """A section for each measurement."""
+    return as_page("Measurements", ABOUT, *(_section(name, text) for name, text in commands().items()))
 
 
-def _section(script: Path) -> str:
-    text = ast.get_docstring(ast.parse(script.read_text())) or ""
-    if f"python bench/{script.name}" not in text:  # a part of another script
-        return ""
+def _section(name: str, text: str) -> str:
     parts = [
         f"```text\n{_command(paragraph)}\n```" if paragraph.startswith("    ") else paragraph.replace("``", "`")
         for paragraph in text.split("\n\n")
     ]
-    return "\n\n".join([f"## {script.stem}", *parts])
+    return "\n\n".join([f"## {name}", *parts])
 
 
 def _command(paragraph: str) -> str:

@@ -4,23 +4,14 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from bench import assay_contests, assay_grading, assay_rows, assay_sets
+from bench.snapshots import Snapshot
 from truegrade.benchmarks.own_rows import rows_benchmark
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
-try:
-    import assay_contests
-    import assay_grading
-    import assay_rows
-    import assay_sets
-    from snapshots import Snapshot
-finally:
-    sys.path.pop(0)
 
 SNAPSHOTS = os.environ.get("TRUEGRADE_LABELLED_SETS", "")
 DOUBLE = "print(2 * int(input()))\n"

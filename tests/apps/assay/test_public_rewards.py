@@ -1,19 +1,16 @@
 """Code rewards of others, each in the jail: what they pay for is found, and right programs are no false alarm.
 
-The whole table is made by ``bench/assay_rewards.py``.
+The whole table is made by ``python -m bench assay_rewards``.
 """
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 from targets_support import jailed
 
+from bench.assay_rewards import REWARDS, measure, openers, paid_for_nothing, prepare, refused
 from truegrade.apps.assay.folder import AssayFolder
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
-from assay_rewards import REWARDS, measure, openers, paid_for_nothing, prepare, refused
 
 pytestmark = [jailed, pytest.mark.slow]
 BY_NAME = {reward.name: reward for reward in REWARDS}

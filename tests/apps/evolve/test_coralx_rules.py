@@ -190,7 +190,7 @@ def test_seven_in_ten_mutations_vary_the_automaton_and_none_loses_the_kind():
 
 
 def test_the_hash_destroys_heredity_and_the_direct_genome_keeps_it():
-    """docs/evolution.md gives the figures of bench/coralx.py, which takes more genomes."""
+    """docs/evolution.md gives the figures of ``python -m bench coralx``, which takes more genomes."""
     from truegrade.apps.evolve.strategies import mutate
 
     parents = [genome_of(initial(42, index), ARCHIVE, 1.0, index, "automaton") for index in range(150)]

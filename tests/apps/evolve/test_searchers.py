@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from coralx_spaces import ARCHIVE, MODAL
 
+from bench import searchers
 from truegrade.apps.evolve.genomes import Evaluated, Fidelity, Scores, Space
 from truegrade.apps.evolve.searchers import REGISTRY, open_searcher
 from truegrade.apps.evolve.strategies import recipe
@@ -213,12 +214,7 @@ def test_coralx_stops_where_nothing_moves():
 
 
 def test_direct_breeding_beats_random_search_on_a_smooth_hill():
-    """A small part of bench/searchers.py, on its landscape."""
-    sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
-    try:
-        import searchers
-    finally:
-        sys.path.pop(0)
+    """A small part of ``python -m bench searchers``, on its landscape."""
     repeats = range(8)
     best = {
         name: [searchers.search(name, seed, 10, [60])[0] for seed in repeats]

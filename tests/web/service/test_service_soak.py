@@ -1,4 +1,4 @@
-"""The soak of bench/rewards.py with few requests: right, wrong and hostile programs, kills and a restart."""
+"""A short ``python -m bench rewards soak``: right, wrong and hostile programs, kills and a restart."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[3] / "bench/rewards.py"
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.slow
@@ -15,7 +15,8 @@ BENCH = Path(__file__).parents[3] / "bench/rewards.py"
 def test_a_short_soak_loses_nothing_and_leaves_nothing(tmp_path):
     out = tmp_path / "soak.json"
     options = ["--requests", "400", "--kill-every", "50", "--connections", "16", "--workers", "2", "--out", out]
-    ended = subprocess.run([sys.executable, BENCH, "soak", *options], capture_output=True, text=True, timeout=300)
+    words = [sys.executable, "-m", "bench", "rewards", "soak", *options]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
     found = json.loads(out.read_text()) if out.exists() else ended.stderr
     assert not any(found["faults"].values()), found["said"]
     assert (found["sent"]["restarts"], found["sent"]["killed"] >= 6) == (1, True)
