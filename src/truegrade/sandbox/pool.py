@@ -15,7 +15,7 @@ from typing import Any, Self
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
 from truegrade.sandbox.apart import Apart
-from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
+from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, TESTED, detect, self_test
 from truegrade.sandbox.limits import LIMITS_ONLY, NAMESPACES, Limits, Protection
 from truegrade.sandbox.modes import CodeCache
 from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
@@ -301,7 +301,7 @@ class Sandbox:
             SandboxError: the sandbox is closed, or protects too little for untrusted programs.
         """
         # Before every run, not when opened: a grading in which nothing runs needs no protection at all.
-        protection = detect(self._max_level)
+        protection = detect(self._max_level, self._prove)
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
             remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "
             raise SandboxError(
@@ -313,6 +313,22 @@ class Sandbox:
             if self._closed.is_set():
                 raise SandboxError("the sandbox is closed; open another to run more programs")
             return self._idle.pop() if self._idle else self._new_worker(protection)
+
+    def _prove(self, protection: Protection) -> str | None:
+        """The self-test, in the first worker of this sandbox if that is like the one that the test would start."""
+        ours = (self.limits.packages, self.limits.processes, self.limits.scratch_bytes, self.limits.grader)
+        if ours != (TESTED.packages, TESTED.processes, TESTED.scratch_bytes, TESTED.grader):
+            return self_test(protection)
+        worker = self._new_worker(protection)
+        why_not: str | None = "interrupted"
+        try:
+            why_not = self_test(protection, worker)
+            return why_not
+        finally:
+            if why_not is None:
+                self._give_back(worker)
+            else:
+                worker.close()
 
     def _new_worker(self, protection: Protection) -> Worker:
         """One that stays on a core of its own, if there are enough workers to keep every core busy."""
