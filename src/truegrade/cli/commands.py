@@ -130,10 +130,11 @@ their classes, which stay: to look through them at every 700 is a tenth of the t
 class Commands(SectionedGroup):
     """The group that turns our errors into one line and exit code 2."""
 
-    def main(self, *args: Any, **more: Any) -> Any:
-        """Run a command line, as the process' own."""
-        gc.set_threshold(COLLECTED_AFTER)
-        return super().main(*args, **more)
+    def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> Any:
+        """Run a command line; without ``args`` that of the process, which then is ours."""
+        if args is None:
+            gc.set_threshold(COLLECTED_AFTER)
+        return super().main(args, *more, **named)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take ``--log-level`` wherever it stands: it belongs to every command."""
