@@ -118,8 +118,15 @@ def test_import_truegrade_pulls_nothing_heavy():
 
 def test_the_api_loads_no_analysis():
     loaded = run_python("import truegrade.api, sys; print(*sys.modules)").split()
-    assert "truegrade.pipeline.grade" in loaded
+    assert "truegrade.pipeline.grade" in loaded and not HEAVY & set(loaded)
     assert not [name for name in loaded if name.startswith(("truegrade.analysis", "numpy", "httpx2", "rich"))]
+
+
+def test_grading_a_function_loads_neither_what_asks_models_nor_what_runs_suites():
+    code = "import truegrade.api, truegrade.profiles.strict, truegrade.report.export, sys; print(*sys.modules)"
+    loaded = set(run_python(code).split())
+    assert not loaded & {"asyncio", "ssl", "sqlite3", "unittest", "truegrade.pipeline.asking"}
+    assert not loaded & {"truegrade.agents.session", "truegrade.models.probe", "truegrade.grading.suite_runs"}
 
 
 def test_help_pulls_nothing_heavy():

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     reason="one core, or no way to choose",
 )
 ON = "import os\nprint(*sorted(os.sched_getaffinity(0)))\n"
-BUSY = f"{ON}import time\ntime.sleep(0.3)"
+BUSY = f"{ON}import time\ntime.sleep(1)"
 
 
 def cores_of(sandbox: Sandbox, program: str = ON) -> set[int]:
@@ -22,6 +22,14 @@ def cores_of(sandbox: Sandbox, program: str = ON) -> set[int]:
     outcome = sandbox.script(program)
     assert outcome.status == "passed", outcome
     return set(map(int, outcome.stdout.split()))
+
+
+@pytest.mark.parametrize(("patience_s", "workers"), [(60.0, 1), (0.1, 2)])
+def test_another_worker_is_started_when_programs_have_waited_for_the_first(monkeypatch, patience_s, workers):
+    monkeypatch.setattr("truegrade.sandbox.pool.PATIENCE_S", patience_s)
+    with Sandbox(workers=2, allow_unsafe=True) as sandbox, ThreadPoolExecutor(2) as threads:
+        assert all(threads.map(lambda _: cores_of(sandbox, BUSY), range(2)))
+        assert len(sandbox._idle) == workers
 
 
 def test_workers_that_keep_every_core_busy_stay_on_one_each():

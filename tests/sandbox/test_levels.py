@@ -3,21 +3,23 @@
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import Limits, Sandbox, levels, run_program
 from truegrade.sandbox.limits import MIB
-from truegrade.sandbox.zygotes import APART, PRELOADED, kind_of
+from truegrade.sandbox.zygotes import APART, PRELOADED, Zygote, kind_of
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """Detection without what was found before."""
-    levels.detect.cache_clear()
+    levels.forget()
     yield monkeypatch
-    levels.detect.cache_clear()
+    levels.forget()
 
 
 def test_a_level_is_never_above_what_is_asked_for():
@@ -40,7 +42,7 @@ def level_2(fresh, bubblewrap, *, namespaces_forbidden):
     """What is found out where level 3 is not to be had, for want of the one or by the other."""
     if levels.detect().level < 2:
         pytest.skip(levels.detect().why)
-    levels.detect.cache_clear()
+    levels.forget()
     fresh.setattr(shutil, "which", lambda name: bubblewrap)
     fresh.setattr(levels, "_namespaces_forbidden", lambda: namespaces_forbidden)
     found = levels.detect()
@@ -77,13 +79,34 @@ def test_a_filter_that_forbids_namespaces_is_noticed():
 def test_a_jail_that_lets_something_out_is_not_relied_upon(fresh):
     if levels.detect().level < 2:
         pytest.skip(levels.detect().why)
-    levels.detect.cache_clear()
+    levels.forget()
     fresh.setattr(shutil, "which", lambda name: "bwrap")
     fresh.setattr(levels, "_namespaces_forbidden", lambda: False)
-    fresh.setattr(levels, "self_test", lambda protection: "the self-test's program reads the caller's files")
+    fresh.setattr(levels, "self_test", lambda *_: "the self-test's program reads the caller's files")
     found = levels.detect()
     assert found.level == 1
     assert found.why.count("reads the caller's files") == 2
+
+
+@pytest.mark.parametrize(("limits", "zygotes"), [(Limits(cpu_s=2), 1), (Limits(packages=()), 2)])
+def test_the_self_test_runs_in_the_first_worker_where_that_is_alike(fresh, limits, zygotes):
+    if levels.detect().level < 2:
+        pytest.skip(levels.detect().why)
+    levels.forget()
+    started = []
+    make = Zygote.__init__
+    fresh.setattr(Zygote, "__init__", lambda *args: (started.append(args[1]), make(*args))[1])
+    with Sandbox(limits, workers=1) as sandbox:
+        assert sandbox.script("pass").status == "passed"
+    assert started == ["child"] * zygotes
+
+
+def test_of_threads_that_begin_together_one_runs_the_self_test(fresh):
+    tested = []
+    fresh.setattr(levels, "self_test", lambda _: time.sleep(0.1) or tested.append(1))
+    with ThreadPoolExecutor(4) as threads:
+        assert len({found.level for found in threads.map(lambda _: levels.detect(2), range(4))}) == 1
+    assert len(tested) <= 1
 
 
 def test_the_self_test_finds_every_hole_at_level_1():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truegrade.agents.session import Agent, AgentInfo
 from truegrade.errors import UserError
 from truegrade.registry import Found, Registry, lacking
+
+if TYPE_CHECKING:
+    from truegrade.agents.session import Agent, AgentInfo
 
 __all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "find_agent", "open_agent"]
 
@@ -22,11 +25,21 @@ AGENTS: Mapping[str, str] = MappingProxyType(
 )
 """Built-in agents: name to ``module:class``; the class takes the arguments (``-A``), ``info`` says what it is."""
 
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: every summary has a place for an agent, and few runs have one."""
+    if name in ("Agent", "AgentInfo"):
+        return getattr(import_module("truegrade.agents.session"), name)
+    raise AttributeError(f"module 'truegrade.agents' has no attribute {name!r}")
+
+
 _MEMBERS = ("config", "variant", "label", "scores_shots", "render_prompt", "answer")
 
 
 def _fault(thing: Any) -> str | None:
     """What keeps a class from being an agent's; what its objects have besides is looked at when one is opened."""
+    from truegrade.agents.session import AgentInfo
+
     missing = lacking(thing, ("info", "render_prompt", "answer"))
     if missing is None and not isinstance(thing.info, AgentInfo):
         return "says in info what is no truegrade.agents.AgentInfo"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from truegrade.agents import open_agent
-from truegrade.agents.session import role_models, sees_official_tests, total_usage
-from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, TriedStep
 from truegrade.errors import UserError
-from truegrade.models.providers import full_name
 from truegrade.records import SampleKey, Usage
 from truegrade.records.config import AgentConfig
+
+if TYPE_CHECKING:  # of every summary; only a run with an agent loads what agents are made of
+    from truegrade.agents.steps import AskedStep, Role, Step
 
 
 class RoleUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +100,8 @@ def summarise_steps(
         wanted: whether a sample is to be counted.
         model: ``provider/name`` of the run's, which roles ask that have none of their own.
     """
+    from truegrade.agents.steps import AskedStep, SettledStep, TriedStep
+
     settled: dict[SampleKey, SettledStep] = {}
     rounds: Counter[SampleKey] = Counter()
     tests: Counter[SampleKey] = Counter()
@@ -156,6 +158,9 @@ class _About(NamedTuple):
 
 def _about(config: AgentConfig) -> _About:
     """What the agent says; of one that this version does not know, only that it is one."""
+    from truegrade.agents.session import role_models, sees_official_tests
+    from truegrade.models.providers import full_name
+
     try:
         agent = open_agent(config.name, config.args)
     except UserError:
@@ -188,6 +193,8 @@ class _Use:
 
     def total(self, model: str) -> RoleUse:
         """The totals so far, of questions to this model."""
+        from truegrade.agents.session import total_usage
+
         usage = total_usage(self._usages) or Usage()
         return RoleUse(
             model=model if self.calls else "",

@@ -17,7 +17,14 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.pipeline.finishing import export_run, is_outgrown, summarise_part, summarise_so_far, track
+from truegrade.pipeline.finishing import (
+    export_run,
+    grade_and_count,
+    is_outgrown,
+    summarise_part,
+    summarise_so_far,
+    track,
+)
 from truegrade.pipeline.grade import Grader, open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past, slug
 from truegrade.pipeline.importing import opened as opened_source
@@ -34,7 +41,6 @@ from truegrade.pipeline.loading import (
     select,
     window_of,
 )
-from truegrade.pipeline.stages import ask, grade_and_count
 from truegrade.pipeline.summary import Summary
 from truegrade.pipeline.verdicts import Progress, with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
@@ -90,6 +96,8 @@ def run(benchmark: str | BenchmarkSpec, given: dict[str, Any]) -> Run:
 
 def evaluate(benchmark: str | BenchmarkSpec, settings: RunSettings) -> Run:
     """`run` with its settings as one object."""
+    from truegrade.pipeline.stages import ask
+
     opened, trackers = [find_profile(each) for each in settings.profiles], open_trackers(settings.log_to)
     check_cutoff(settings.cutoff)
     with_packages({}, settings.packages)  # refused before anything is asked
@@ -114,6 +122,8 @@ def generate(benchmark: str | BenchmarkSpec, given: dict[str, Any]) -> Run:
     settings = RunSettings(**given)
     if len(settings.profiles) != 1:
         raise UserError("`profiles`: one words the prompts; name the others when you grade")
+    from truegrade.pipeline.stages import ask
+
     settings = replace(settings, allow_unsafe=unsafe_allowed(settings.allow_unsafe))
     return ask(benchmark, settings, [find_profile(settings.profiles[0])], shown=download_progress).run
 

@@ -55,21 +55,22 @@ from truegrade.extraction.parsing import (
     strip_decoration,
     unix_newlines,
 )
+from truegrade.patterns import pattern
 from truegrade.records import Answer, Reason
 
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _NOTHING = "\u200b\u200c\u200d\u2060\ufeff"
-_OTHER = re.compile(
+_OTHER = pattern(
     # Straight quotes first, closed or not, so that what they hold is passed over.
     r"""(?P<text>"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'?)"""
     r"""|[“”](?P<double>[^“”"\\\n]*+)[“”](?!\w)|[‘’](?P<single>[^‘’'\\\n]*+)[‘’](?!\w)"""
     r"|(?<![\w.])(?:math|np|numpy)\.(?P<named>inf|nan)\b|\u2212(?=[\d.in])"
     rf"|\\boxed\{{(?P<boxed>[^{{}}\n]*+)\}}|[{_BLANKS}]|[{_NOTHING}]"
 )
-_BOXED = re.compile(r"\\boxed\{(.*)\}", re.DOTALL)
-_MATHEMATICS = re.compile(r"\A(?:\$\$?|\\[(\[])\s*|\s*(?:\$\$?|\\[)\]])\Z")
-_HINT = re.compile(rf"[“”‘’\u2212\\→⇒$>{_BLANKS}{_NOTHING}]|(?<![=!<>])=(?!=)|\b(?:math|np|numpy)\.")
-_SIGN = re.compile(r"[ \t]*+(?:=>?|->|→|⇒)(?![=>])[ \t]*+")
+_BOXED = pattern(r"\\boxed\{(.*)\}", re.DOTALL)
+_MATHEMATICS = pattern(r"\A(?:\$\$?|\\[(\[])\s*|\s*(?:\$\$?|\\[)\]])\Z")
+_HINT = pattern(rf"[“”‘’\u2212\\→⇒$>{_BLANKS}{_NOTHING}]|(?<![=!<>])=(?!=)|\b(?:math|np|numpy)\.")
+_SIGN = pattern(r"[ \t]*+(?:=>?|->|→|⇒)(?![=>])[ \t]*+")
 
 
 def respelled(text: str, asked: ast.Call | None = None, function: str = "") -> str:
@@ -205,12 +206,12 @@ def _bound(program: str) -> Iterator[str]:
                     yield node.id
 
 
-_NO_SENTENCE = re.compile(r"\A(?:==\s*)?[-+]?[\[({'\"]|\d|\?\?|(?:Error|Exception)\b")
+_NO_SENTENCE = pattern(r"\A(?:==\s*)?[-+]?[\[({'\"]|\d|\?\?|(?:Error|Exception)\b")
 """What a block holds that is meant for a value, or says that there is none, and not a sentence's words."""
 
-_OF_ANOTHER = re.compile(r"\bassert\b|\A[\w.]+[ \t]*\(.*\)[ \t]*(?:=|->|→|⇒|is\b)", re.DOTALL)
+_OF_ANOTHER = pattern(r"\bassert\b|\A[\w.]+[ \t]*\(.*\)[ \t]*(?:=|->|→|⇒|is\b)", re.DOTALL)
 """What a block holds that is meant for some call; of texts in which nothing on the asked function was found."""
-_OWN_LINE = re.compile(r"[ \t]*\n")
+_OWN_LINE = pattern(r"[ \t]*\n")
 _STAND_INS = frozenset({"...", "…"})
 """What stands for an answer where a reply says in which tags it will be."""
 _RETRACTED = "retracted"

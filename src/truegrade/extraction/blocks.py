@@ -36,6 +36,7 @@ from truegrade.extraction.thinking import (
     thoughts_end,
     without_special_tokens,
 )
+from truegrade.patterns import pattern
 from truegrade.records import Answer, Reason
 
 # --------------------------------- Completions of base models: text that goes on where the prompt's code ends.
@@ -44,8 +45,8 @@ from truegrade.records import Answer, Reason
 # cut at the first line that cannot be kept.
 
 _MAX_CUTS = 40
-_CODE_LINE = re.compile(r"^([ \t]+)\S", re.MULTILINE)
-_STOP_TOKEN = re.compile(rf"{BARRED}|</s>|<file_sep>|<eos>")
+_CODE_LINE = pattern(r"^([ \t]+)\S", re.MULTILINE)
+_STOP_TOKEN = pattern(rf"{BARRED}|</s>|<file_sep>|<eos>")
 
 
 def continues(
@@ -140,11 +141,11 @@ def _clean(prefix: str, text: str, tree: ast.Module) -> str:
     return without_prose(prefix + text, tree, prefix.count("\n") + 1)[len(prefix) :]
 
 
-_OPENING = re.compile(r"([ \t>]*)(.*?)(`{3,}|~{3,})[ \t]*(\{?\.?[\w+#.-]*\}?)([^`\n]*)\Z", re.DOTALL)
-_ONE_LINE = re.compile(r"[ \t]*(`{3,})([^`]+)\1[ \t\r]*\Z")
+_OPENING = pattern(r"([ \t>]*)(.*?)(`{3,}|~{3,})[ \t]*(\{?\.?[\w+#.-]*\}?)([^`\n]*)\Z", re.DOTALL)
+_ONE_LINE = pattern(r"[ \t]*(`{3,})([^`]+)\1[ \t\r]*\Z")
 _LANGUAGES = frozenset({"python", "py", "python3", "python2", "py3"})
-_HTML = re.compile(r"<pre\b[^<>]{0,200}>[ \t]*<code\b[^<>]{0,200}>(?:[ \t]*\n)?", re.IGNORECASE)
-_HTML_END = re.compile(r"</code>", re.IGNORECASE)
+_HTML = pattern(r"<pre\b[^<>]{0,200}>[ \t]*<code\b[^<>]{0,200}>(?:[ \t]*\n)?", re.IGNORECASE)
+_HTML_END = pattern(r"</code>", re.IGNORECASE)
 _MAX_MARK_LINE = 300
 """A longer line is not taken for a fence; keeps hostile lines cheap."""
 
@@ -267,7 +268,7 @@ def _outdent(code: str, indent: str) -> str:
 _MAX_LINES = 2_000
 """Lines of one run of code; a longer one is read in pieces."""
 
-_STARTS_CODE = re.compile(
+_STARTS_CODE = pattern(
     r"([ \t]*)(?:import\s+\w|from\s+[\w.]+\s+import\b|def\s+\w|async\s+def\s|class\s+\w|@\w"
     r"|[A-Za-z_]\w*+(?:[ \t]*+:[^=\n]++)?[ \t]*+=[^=])"
 )
@@ -314,8 +315,8 @@ def _window(lines: list[str], at: int, indent: str) -> str:
     return textwrap.dedent(window) if indent else window
 
 
-_TAG = re.compile(r"\[(/?)ANSWER\]|\[PYTHON\]", re.IGNORECASE)
-_CUT_TAG = re.compile(r"\[(?:/(?:A(?:N(?:S(?:W(?:ER?)?)?)?)?)?)?\Z", re.IGNORECASE)
+_TAG = pattern(r"\[(/?)ANSWER\]|\[PYTHON\]", re.IGNORECASE)
+_CUT_TAG = pattern(r"\[(?:/(?:A(?:N(?:S(?:W(?:ER?)?)?)?)?)?)?\Z", re.IGNORECASE)
 
 KEPT_FIRST, KEPT_LAST = 100, 400
 """Of more blocks than this only the first and the last are read: a reply with so many is broken output."""
@@ -407,8 +408,8 @@ def spans(text: str, opening: str | re.Pattern[str], closing: str) -> list[str]:
 # no stop string takes the markers away.
 
 
-_BEGIN = re.compile(r"\A(?:[^\n]*\n)*?[ \t]*\[BEGIN\][ \t]*\r?\n")
-_DONE = re.compile(r"^[ \t]*\[DONE\][ \t]*\r?$", re.MULTILINE)
+_BEGIN = pattern(r"\A(?:[^\n]*\n)*?[ \t]*\[BEGIN\][ \t]*\r?\n")
+_DONE = pattern(r"^[ \t]*\[DONE\][ \t]*\r?$", re.MULTILINE)
 
 
 def between_markers(text: str) -> str:

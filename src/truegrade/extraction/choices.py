@@ -36,6 +36,7 @@ from truegrade.extraction.parsing import (
     parse_literal,
     unix_newlines,
 )
+from truegrade.patterns import pattern
 from truegrade.records import Answer, Reason
 
 MAX_OBJECTS = 100
@@ -45,12 +46,12 @@ MAX_BRACES = 20
 _MENTION_CHARS = 20_000
 """How far before a mention its object may begin."""
 
-_MENTION = re.compile(r"chosen_program")
-_LETTER = re.compile(r"\W*(?:program[\s_]*)?([AB])\W*", re.IGNORECASE)
-_LETTER_FIELD = re.compile(r"""chosen_program["'`*]*\s*[:=]\s*([^,\n}]{0,80})""", re.IGNORECASE)
-_ASSERTION_FIELD = re.compile(r"""\bassertion["'`*]*\s*[:=]\s*["'`]?""", re.IGNORECASE)
-_UNANSWERED = re.compile(r"==\s*\?\?")
-_BEGUN = re.compile(r"""\{\s*["']?chosen_program["']?\s*:""")
+_MENTION = pattern(r"chosen_program")
+_LETTER = pattern(r"\W*(?:program[\s_]*)?([AB])\W*", re.IGNORECASE)
+_LETTER_FIELD = pattern(r"""chosen_program["'`*]*\s*[:=]\s*([^,\n}]{0,80})""", re.IGNORECASE)
+_ASSERTION_FIELD = pattern(r"""\bassertion["'`*]*\s*[:=]\s*["'`]?""", re.IGNORECASE)
+_UNANSWERED = pattern(r"==\s*\?\?")
+_BEGUN = pattern(r"""\{\s*["']?chosen_program["']?\s*:""")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,12 +13,13 @@ import msgspec
 from truegrade.extraction.blocks import code_blocks, final_channel_of_program, longest_start, without_stop_token
 from truegrade.extraction.parsing import USED_UP, Parser, as_source
 from truegrade.extraction.thinking import Weight
+from truegrade.patterns import pattern
 from truegrade.records import Answer, Reason
 
 MAX_FENCES = 200
 """Of more fences than this only the last are read."""
 
-_READS = re.compile(
+_READS = pattern(
     r"\binput\s*\(|\binput\b\s*[,)]|\bstdin\b|\bopen\s*\(\s*0\b|\bos\.read\s*\(|\bfileinput\b|/dev/stdin"
 )
 _READS_AND_PRINTS, _PRINTS, _WHOLE = (
@@ -27,8 +28,8 @@ _READS_AND_PRINTS, _PRINTS, _WHOLE = (
     "the whole reply",
 )
 _ANSWERS = frozenset({_READS_AND_PRINTS, _PRINTS, _WHOLE})
-_CODE = re.compile(r"^[ \t]*(?:def|class|import|from|for|while|if|print|return)\b|[^=!<>]=[^=]", re.MULTILINE)
-_WRITES = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\s*\(")
+_CODE = pattern(r"^[ \t]*(?:def|class|import|from|for|while|if|print|return)\b|[^=!<>]=[^=]", re.MULTILINE)
+_WRITES = pattern(r"\bprint\b|\bstdout\b|\bos\.write\s*\(")
 
 
 def extract_contest_program(reply: str) -> Answer:
@@ -99,8 +100,8 @@ def _readable(parser: Parser, code: str, *, closed: bool = False) -> str | None:
 
 
 FENCE = "```"
-_PYTHON = re.compile(r"```python\s*\n")
-_PLAIN = re.compile(r"```\s*\n")
+_PYTHON = pattern(r"```python\s*\n")
+_PLAIN = pattern(r"```\s*\n")
 
 
 class Taken(NamedTuple):
@@ -185,8 +186,8 @@ def _between(lines: list[str], mark: str, *, last: bool) -> str:
 # them otherwise gives none; a few that run prose into a sample give a wrong one, so a sample is evidence and no
 # verdict.
 
-_HEADING = re.compile(r"^[ \t#*-]*Sample (Input|Output)[ \t]*(\d*)[ \t]*:?[ \t*-]*$", re.IGNORECASE | re.MULTILINE)
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_HEADING = pattern(r"^[ \t#*-]*Sample (Input|Output)[ \t]*(\d*)[ \t]*:?[ \t*-]*$", re.IGNORECASE | re.MULTILINE)
+_BLANK_LINE = pattern(r"\n[ \t]*\n")
 
 MOST_NEWLINES = 2
 """Between a heading and its output. More of them are the output, empty or begun by empty lines: left out, for no

@@ -29,6 +29,7 @@ from truegrade.extraction.parsing import (
     parse_expression,
     read_expression,
 )
+from truegrade.patterns import pattern
 
 # ----------------------------- How far a Python expression reaches into text that goes on with something else.
 # A scanner in two states (an operand is due, or an operator may follow) walks over tokens and notes where the
@@ -44,13 +45,13 @@ _STRING = (
 _NUMBER = r"(?:0[xob][\da-f_]+|(?:\d[\d_]*(?:\.\d[\d_]*|\.(?=[ej]))?|\.\d[\d_]*)(?:e[+-]?\d[\d_]*)?j?)"
 _WORD_OPERATORS = r"(?:and|or|if|else|in|is\s+not|is|not\s+in)\b"
 
-_BLANK = re.compile(r"[ \t\f]*+(?:\\\r?\n[ \t\f]*+)*")
-_SIGN = re.compile(r"[-+~]|not\b")
-_STRINGS = re.compile(_STRING, re.DOTALL | re.IGNORECASE)
-_ATOM = re.compile(rf"(?i:{_NUMBER})(?!\w)|\.\.\.|(?!(?:and|or|if|else|in|is|not|lambda|assert)\b)[^\W\d]\w*")
-_OPERATOR = re.compile(rf"\*\*|//|<<|>>|==|!=|<=|>=|[-+*/%@&|^<>]|{_WORD_OPERATORS}")
-_ATTRIBUTE = re.compile(r"\.[^\W\d]\w*")
-_INSIDE_BRACKETS = re.compile(rf"{_STRING}|#[^\n]*+|[\[({{]|[\])}}]|['\"]", re.DOTALL | re.IGNORECASE)
+_BLANK = pattern(r"[ \t\f]*+(?:\\\r?\n[ \t\f]*+)*")
+_SIGN = pattern(r"[-+~]|not\b")
+_STRINGS = pattern(_STRING, re.DOTALL | re.IGNORECASE)
+_ATOM = pattern(rf"(?i:{_NUMBER})(?!\w)|\.\.\.|(?!(?:and|or|if|else|in|is|not|lambda|assert)\b)[^\W\d]\w*")
+_OPERATOR = pattern(rf"\*\*|//|<<|>>|==|!=|<=|>=|[-+*/%@&|^<>]|{_WORD_OPERATORS}")
+_ATTRIBUTE = pattern(r"\.[^\W\d]\w*")
+_INSIDE_BRACKETS = pattern(rf"{_STRING}|#[^\n]*+|[\[({{]|[\])}}]|['\"]", re.DOTALL | re.IGNORECASE)
 _CLOSERS = {"[": "]", "(": ")", "{": "}"}
 
 _MAX_ENDS = 10_000
@@ -240,10 +241,10 @@ def _written(node: ast.expr) -> str:
         return f"not written: {id(node)}"
 
 
-_ASSERT = re.compile(r"\bassert\b[ \t]*+")
-_COMMA = re.compile(r"[ \t]*+,[ \t]*+(?=[^\s,])")
-_LINE_END = re.compile(r"[ \t.;`*$]*+(?:#[^\n]*+)?(?:\n|\Z)")
-_LINE_START = re.compile(r"^[ \t>*`-]*+(?=\S)", re.MULTILINE)
+_ASSERT = pattern(r"\bassert\b[ \t]*+")
+_COMMA = pattern(r"[ \t]*+,[ \t]*+(?=[^\s,])")
+_LINE_END = pattern(r"[ \t.;`*$]*+(?:#[^\n]*+)?(?:\n|\Z)")
+_LINE_START = pattern(r"^[ \t>*`-]*+(?=\S)", re.MULTILINE)
 MAX_READ = 100
 """Assertions, and calls, read in one text, counted from its end."""
 

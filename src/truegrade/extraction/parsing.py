@@ -27,6 +27,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from truegrade.patterns import pattern
+
 MAX_SOURCE_CHARS = 100_000
 """Longer text is not parsed: CPython needs up to 5 s for a dense megabyte."""
 
@@ -43,7 +45,7 @@ USED_UP = f"nothing found in the {PARSER_CHARS:,} characters that are parsed of 
 
 # SystemError: CPython's own answer to a few malformed sources it fails to report properly.
 _FAULTS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError, SystemError)
-_UNREADABLE = re.compile("[\0\ud800-\udfff]")
+_UNREADABLE = pattern("[\0\ud800-\udfff]")
 # `warnings.catch_warnings` swaps process-wide state, so two threads must not do it at once.
 _QUIET = threading.Lock()
 
@@ -244,9 +246,9 @@ def _chars_read(source: str, fault: Fault) -> int:
 # ------------------ The text of a tree's nodes, in time that does not grow with the number of nodes asked for.
 
 
-_NEWLINE = re.compile(rb"\r\n|\r|\n")
-_LINE_END = re.compile(rb"(?:[ \t\f]*;)?(?:[ \t\f]*#[^\r\n]*)?")
-_COMMENT_LINE = re.compile(rb"[ \t\f]*+(?:(?:\r\n|\r(?!\n)|\n)([ \t\f]*+))+#[^\r\n]*")
+_NEWLINE = pattern(rb"\r\n|\r|\n")
+_LINE_END = pattern(rb"(?:[ \t\f]*;)?(?:[ \t\f]*#[^\r\n]*)?")
+_COMMENT_LINE = pattern(rb"[ \t\f]*+(?:(?:\r\n|\r(?!\n)|\n)([ \t\f]*+))+#[^\r\n]*")
 
 
 class SourceText:
@@ -310,8 +312,8 @@ _NAMED: dict[str, Any] = {
     "nanj": complex(0.0, math.nan),
     "infj": complex(0.0, math.inf),
 }
-_NAMED_FLOAT = re.compile(r"\s*[+-]?(?:nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
-_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t\r]*$", re.MULTILINE)
+_NAMED_FLOAT = pattern(r"\s*[+-]?(?:nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
+_FENCE_LINE = pattern(r"^[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t\r]*$", re.MULTILINE)
 _MANY = 1000
 _MAX_SAME_HASH = 100
 

@@ -48,6 +48,7 @@ from truegrade.extraction.definitions import (
 )
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
 from truegrade.extraction.thinking import Weight
+from truegrade.patterns import pattern
 from truegrade.records import Answer, Form, Reason
 
 MAX_FENCES = 200
@@ -56,12 +57,12 @@ MAX_FENCES = 200
 _JOINED_FENCES = 4
 """How many following fences may belong to one block that a fence in its docstring cut into pieces."""
 
-_LOOKS_LIKE_CODE = re.compile(
+_LOOKS_LIKE_CODE = pattern(
     r"^[ \t]*(?:(?:async\s+)?def\s+\w+\s*\(|class\s+\w+|import\s+\w|from\s+\S+\s+import\s)", re.MULTILINE
 )
 
-_DEFINES = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w", re.MULTILINE)
-_TILDES = re.compile(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
+_DEFINES = pattern(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w", re.MULTILINE)
+_TILDES = pattern(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
 

@@ -23,6 +23,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from truegrade.patterns import pattern
+
 # ----------------------------------------------------------------------------------------------------------------
 # The markers between which models think, and where each is documented: the one table that every extraction reads.
 # A repository is given with the commit at which a file of it was read. Families that write markers of others need
@@ -133,12 +135,12 @@ FAMILIES: tuple[Family, ...] = (
 
 BARRED = r"<[|｜][\w▁ :]{1,40}[|｜]?>|<[\w▁:]{1,40}[|｜]>"
 """Pattern of tokens that are nothing else, wherever they stand."""
-_LAST = re.compile(
+_LAST = pattern(
     rf"(?:{BARRED}|</?s>|<(?:eos|pad|bos|end_of_turn|file_sep|EOS_TOKEN|seed:eos)>|\[EO[ST]\]|\[e~\[)\Z"
 )
 """The others, of Mistral, Gemma, StarCoder, Kimi and MiniMax, are taken for tokens at the end of a text alone."""
 _LONGEST = 44
-_HEADS = re.compile(rf"\s*(?:(?:{BARRED}|<(?:s|bos)>)(?:(?:assistant|model)(?=\s*(?:\n|<[|｜])))?\s*?\n?)+")
+_HEADS = pattern(rf"\s*(?:(?:{BARRED}|<(?:s|bos)>)(?:(?:assistant|model)(?=\s*(?:\n|<[|｜])))?\s*?\n?)+")
 
 
 def without_special_tokens(text: str) -> str:
@@ -173,18 +175,18 @@ def reply_behind(query: str, prompt: str) -> str | None:
     return without_special_tokens(query[at + len(prompt) :])
 
 
-_MARKER = re.compile(
+_MARKER = pattern(
     r"(?=<[|｜/\w]|\[[T/u]|◁|assistant[acf]|to=[su]|\A)(?:"
     + "|".join(f"(?P<b{n}>{family.begin})|(?P<e{n}>{family.end})" for n, family in enumerate(FAMILIES))
     + f"|(?P<token>{BARRED}))"
 )
-_WRAPPER = re.compile(r"\s*<(answer|response)>(?:[ \t]*\n)?", re.IGNORECASE)
+_WRAPPER = pattern(r"\s*<(answer|response)>(?:[ \t]*\n)?", re.IGNORECASE)
 """DeepSeek-R1-Zero (arXiv:2501.12948, table 1) and Hunyuan-A13B put the answer between such tags."""
-_WRAPPED = re.compile(r"\s*</(?:answer|response)>\s*\Z", re.IGNORECASE)
+_WRAPPED = pattern(r"\s*</(?:answer|response)>\s*\Z", re.IGNORECASE)
 _WRAPPED_CHARS = 200
-_TICKS = re.compile(r"(?<!`)`{1,2}(?!`)|\n")
-_TOKEN = re.compile(BARRED)
-_GOES_ON = re.compile(r"[ \t]+[a-z]|[ \t]*[,;:.)'\"]")
+_TICKS = pattern(r"(?<!`)`{1,2}(?!`)|\n")
+_TOKEN = pattern(BARRED)
+_GOES_ON = pattern(r"[ \t]+[a-z]|[ \t]*[,;:.)'\"]")
 """A blank and a word in lower case, or punctuation: what was named is part of a sentence."""
 _MAX_QUOTED = 100
 """Markers that may be found to be quoted; those beyond count as markers."""

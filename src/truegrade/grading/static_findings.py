@@ -13,6 +13,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import parse_module, quietly
+from truegrade.patterns import pattern
 
 # ----------------------- Static findings about a program: what flake8 and bandit say, without starting either.
 # Starting flake8 takes a quarter of a second and reads setup.cfg, tox.ini and .flake8 of the working folder. Its
@@ -33,8 +34,8 @@ MAX_CHARS, MAX_LINE = 10_000, 1_000
 """A program that is longer, or has a longer line, is not read: pycodestyle needs 10 s for 20,000 blanks in a line.
 QuixBugs' longest program has 3,288 characters."""
 
-_LINE_END = re.compile(r"[\r\n]")
-_WAIVER = re.compile(r"# no(?=(?:qa|pep8)\b)", re.IGNORECASE)
+_LINE_END = pattern(r"[\r\n]")
+_WAIVER = pattern(r"# no(?=(?:qa|pep8)\b)", re.IGNORECASE)
 """How pycodestyle itself, unlike flake8, is told to look away."""
 _NOT_TOKENIZED = frozenset({"E901", "E902"})
 """Behind these pycodestyle reads no further."""
@@ -210,7 +211,7 @@ class _Security:
 # run. Access by names that are not in the text (``getattr(x, name)``, ``exec(text)``, ``__import__(name)``)
 # counts as well. What is not found is a program that is obfuscated further, by pickles for instance.
 
-_WORDS = re.compile(
+_WORDS = pattern(
     r"_getframe|_current_(?:frames|exceptions)|currentframe|get(?:frameinfo|outerframes|innerframes|closurevars)"
     r"|getsource(?:lines|file)?|findsource|(?:extract|walk|format|print)_stack|walk_tb|settrace|setprofile"
     r"|addaudithook|meta_path|path_hooks|f_(?:back|builtins|code|globals|locals|trace)|tb_frame"
@@ -219,11 +220,11 @@ _WORDS = re.compile(
     r"|get_(?:objects|referrers|referents)|builtins|_?ctypes|_pytest|/proc/"
 )
 """Names for which a program that does not look at its tests has hardly a use, not even in a text."""
-_MODULES = re.compile(
+_MODULES = pattern(
     r"__main__|_ctypes|_pytest|bdb|builtins|cffi|code|codeop|ctypes|dis|doctest|gc|linecache|marshal|mock|opcode"
     r"|pdb|pytest|trace|tracemalloc|unittest"
 )
-_INSPECT = re.compile(r"is[a-z]+|signature|Signature|Parameter|BoundArguments|getfullargspec|getdoc|cleandoc")
+_INSPECT = pattern(r"is[a-z]+|signature|Signature|Parameter|BoundArguments|getfullargspec|getdoc|cleandoc")
 """What of `inspect` shows no source, frame or member."""
 _RUNS = frozenset({"exec", "eval", "compile"})
 _IMPORTS = frozenset({"__import__", "import_module"})

@@ -22,6 +22,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
+from truegrade.patterns import pattern
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
@@ -31,8 +32,8 @@ WATCH = "suite_watch"
 """Name in the namespace of the tests; what is found there tells nothing of what should become of them."""
 CLOCK_RUNS = 3
 """Of one program that reads the clock: tests may compare what it reads with their own reading, or two answers."""
-_CLOCK = re.compile(r"\b(?:now|today|utcnow|time|localtime|gmtime|ctime|strftime|monotonic|perf_counter|sleep)\(")
-_REPORT = re.compile(rf"AssertionError: {MARK} ([\w+/]*);([\w+/]*);(.*)")
+_CLOCK = pattern(r"\b(?:now|today|utcnow|time|localtime|gmtime|ctime|strftime|monotonic|perf_counter|sleep)\(")
+_REPORT = pattern(rf"AssertionError: {MARK} ([\w+/]*);([\w+/]*);(.*)")
 
 
 class SuiteRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,17 +193,15 @@ def code_of(path: str) -> bytes:
 
 REFERENCE_RUNS = 3
 """How often the reference has to pass outside: what it draws may be right by chance."""
-_REPLACES = re.compile(
-    r"\b(?:patch|mock_open|MagicMock|Mock|monkeypatch|capsys|redirect_stdout|redirect_stderr)\b"
-)
+_REPLACES = pattern(r"\b(?:patch|mock_open|MagicMock|Mock|monkeypatch|capsys|redirect_stdout|redirect_stderr)\b")
 """By which tests reach into the program's process, or read what it writes to its streams."""
-_EXECUTES = re.compile(
+_EXECUTES = pattern(
     r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes|exec|eval"
     r"|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall|unpack_archive)\b|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
 )
 """By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
-_SEEDS = re.compile(r"\bseed\(")
-_DRAWS = re.compile(r"\b(?:random|shuffle|choice|sample|rand\w*|Faker|uuid\w*)\b")
+_SEEDS = pattern(r"\bseed\(")
+_DRAWS = pattern(r"\b(?:random|shuffle|choice|sample|rand\w*|Faker|uuid\w*)\b")
 _GIVEN = """
 def given(held):
     exec({!r}, found := {{}})
@@ -215,8 +214,8 @@ _DRAWN_WITH = "matplotlib"
 """Whose objects others return as well, so that neither program nor tests need to import it."""
 _RUNNER = "suite_runner_code"
 """Stands in the tests' text for the code of `suite_runner`."""
-_FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
-_OUTSIDE_REPORT = re.compile(r"([\w+/]+);([\w+/,]*);(.*)", re.DOTALL)
+_FUTURE = pattern(r"^from __future__ import .*$", re.MULTILINE)
+_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ model, so that a run with another adapter is another run, whatever its path.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import threading
 import time
@@ -115,6 +114,8 @@ class LocalModel:
         self.engine.close()
 
     async def _answer(self, prompt: Prompt, sampling: Sampling, sample: int) -> Reply:
+        import asyncio  # which whoever only grades need not wait for
+
         started = time.perf_counter()
         try:
             generated = await asyncio.wrap_future(self.engine.submit(prompt, sampling, sample))

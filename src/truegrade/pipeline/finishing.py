@@ -1,9 +1,9 @@
-"""What is done with graded samples: they are counted, written as files of other tools, and told to trackers."""
+"""The last stages: samples are graded and counted, written as files of other tools, and told to trackers."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,17 +11,56 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.files.writing import writing
-from truegrade.pipeline.summary import ProfileSummary, Summary, read_summary, summarise_run
+from truegrade.files.writing import require_writable, writing
+from truegrade.pipeline.grade import Grader, grade_run
+from truegrade.pipeline.summary import ProfileSummary, Summary, read_summary, refuse_ks, summarise_run
 from truegrade.pipeline.totals import RunUsage
 from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import Profile, open_stored
 from truegrade.records import Problem, Reason, SampleKey, sha256_json
+from truegrade.settings import Settings
 from truegrade.statistics.windows import EVERYTHING, Window, described
 from truegrade.store import Manifest, Run
 from truegrade.store.exporters import Exported, Exporter, find_exporter
 from truegrade.store.importers.samples import PLUS_SETS
 from truegrade.store.trackers import NotTracked, OpenTracker, TrackedRun, log_run
+
+
+def grade_and_count(
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    settings: Settings,
+    grader: Grader,
+    *,
+    graded: bool = False,
+    window: Window = EVERYTHING,
+) -> None:
+    """Grade under every profile, then count; earlier gradings stay in the summary.
+
+    Args:
+        run: with its replies.
+        problems: those to grade, by id, inside the window.
+        profiles: the rules, in the order to report.
+        settings: say how it is counted, and who watches.
+        grader: closed at the end.
+        graded: whether the verdicts were given already (`AskedRun.graded`), so that it only counts.
+        window: what left the other problems out.
+
+    Raises:
+        UserError: a k exceeds the samples per task, or the folder cannot be written to; nothing was graded.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    with closing(grader):
+        refuse_ks(settings.ks, run.manifest.samples_per_task)
+        require_writable(run.path)
+        with run.locked():
+            for profile in () if graded else profiles:
+                grade_run(run, problems, profile, progress=settings.progress, grader=grader)
+            earlier = graders_of(run, problems, besides={profile.id for profile in profiles})
+            counted = [*profiles, *earlier]
+            summarise(run, problems, counted, settings.ks or None, window=window, cutoff=settings.cutoff)
+            write_own_files(run, problems, profiles)
 
 
 def summarise(

@@ -5,24 +5,25 @@ Warnings from the samples of a run: equal ones, single ones, and replies whose f
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from truegrade.datasets.identity import identity
 from truegrade.datasets.learned import FILE, REASON
 from truegrade.errors import first_few
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.generate import POPULATIONS
 from truegrade.pipeline.verdicts import VerdictTable, counted, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,
     ChoiceTask,
     ContestTask,
+    Estimate,
     FunctionTask,
     OracleTask,
     OutputTask,
@@ -32,7 +33,7 @@ from truegrade.records import (
     SuiteTask,
 )
 from truegrade.records.config import GenerationConfig
-from truegrade.statistics import Exchangeability, TaskTally
+from truegrade.statistics import Exchangeability, TaskTally, estimate
 from truegrade.statistics.windows import Window, described
 from truegrade.store import Manifest
 from truegrade.store.facts import Shape, VerdictFacts
@@ -404,3 +405,59 @@ def count_cautions(
     if order is not None and (sentence := order.warning()):
         found.append(caution("not-exchangeable", sentence))
     return found
+
+
+# ----------------- Runs that ask programs of several kinds: their rates are told apart before they are pooled.
+
+
+POPULATIONS = {
+    "original": "originals",
+    "mutant": "mutants",
+    "changed": "changed problems",
+    "preserved": "rewritings",
+}
+"""`Pairing.shown`, ``changed`` for problems whose statement was changed, and how many of them are called; the
+first that was asked gives the headline."""
+
+
+def population_rates(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> list[Estimate]:
+    """pass@1 of each kind of program, as ``original_pass@1``; empty where only one kind was asked."""
+    parts = _parts(problems, tallies)
+    if len(parts) < 2:
+        return []
+    return [
+        replace(estimate("pass@1", parts[kind]), metric=f"{kind}_pass@1")
+        for kind in POPULATIONS
+        if any(tally.n for tally in parts.get(kind, ()))
+    ]
+
+
+def unchanged(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> list[TaskTally]:
+    """The counts without those of changed problems, which are reported beside their originals."""
+    return [tally for tally in tallies if _kind(problems[tally.task_id]) != "changed"]
+
+
+def pooled_populations(problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that pass@1 is a mean over several kinds of program."""
+    asked = Counter(map(_kind, problems.values()))
+    if len(asked) < 2:
+        return []
+    held = [f"{asked[kind]} {words}" for kind, words in POPULATIONS.items() if kind in asked]
+    said = f"pass@1 pools {', '.join(held[:-1])} and {held[-1]}; the rate of each kind comes before it"
+    return [caution("pooled-populations", said)]
+
+
+def _parts(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> Mapping[str, Sequence[TaskTally]]:
+    """The counts by kind of program; a problem without variants is an original."""
+    parts: dict[str, list[TaskTally]] = defaultdict(list)
+    for tally in tallies:
+        parts[_kind(problems[tally.task_id])].append(tally)
+    return parts
+
+
+def _kind(problem: Problem) -> str:
+    task = problem.task
+    pairing = task.pairing if isinstance(task, OutputTask | FunctionTask) else None
+    if pairing is not None and pairing.shown == "mutant" and isinstance(task, FunctionTask):
+        return "changed"
+    return pairing.shown if pairing else "original"

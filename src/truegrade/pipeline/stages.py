@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from shutil import rmtree
 from typing import NamedTuple, TypeGuard
@@ -32,7 +32,6 @@ from truegrade.pipeline.asking import (
     prompt_rule,
     sampling_of,
 )
-from truegrade.pipeline.finishing import graders_of, summarise, write_own_files
 from truegrade.pipeline.generate import PromptSet, generate, note_adaptations, render_prompts, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
     POLL_ARGUMENT,
@@ -41,7 +40,7 @@ from truegrade.pipeline.generate_in_batches import (
     generate_in_batches,
     plan_batches,
 )
-from truegrade.pipeline.grade import Grader, LocalGrader, grade_run, grading_beside
+from truegrade.pipeline.grade import Grader, LocalGrader, grading_beside
 from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, told
 from truegrade.pipeline.summary import refuse_ks
@@ -50,8 +49,7 @@ from truegrade.profiles import Profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.records.config import GenerationConfig
-from truegrade.settings import DEFAULT_MODEL, RunSettings, Settings
-from truegrade.statistics.windows import EVERYTHING, Window
+from truegrade.settings import DEFAULT_MODEL, RunSettings
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.manifest import now, read_manifest
 
@@ -288,43 +286,6 @@ def _grading(
         return nullcontext(bool)
     asked = (key for _, _, key in wanted_samples(run, plan.prompt_set))
     return grading_beside(run, problems, profiles, asked=asked, grader=grader, progress=progress)
-
-
-def grade_and_count(
-    run: Run,
-    problems: Mapping[str, Problem],
-    profiles: Sequence[Profile],
-    settings: Settings,
-    grader: Grader,
-    *,
-    graded: bool = False,
-    window: Window = EVERYTHING,
-) -> None:
-    """Grade under every profile, then count; earlier gradings stay in the summary.
-
-    Args:
-        run: with its replies.
-        problems: those to grade, by id, inside the window.
-        profiles: the rules, in the order to report.
-        settings: say how it is counted, and who watches.
-        grader: closed at the end.
-        graded: whether the verdicts were given already (`AskedRun.graded`), so that it only counts.
-        window: what left the other problems out.
-
-    Raises:
-        UserError: a k exceeds the samples per task, or the folder cannot be written to; nothing was graded.
-        SandboxError: programs would have to run at level 1, and that is not allowed.
-    """
-    with closing(grader):
-        refuse_ks(settings.ks, run.manifest.samples_per_task)
-        require_writable(run.path)
-        with run.locked():
-            for profile in () if graded else profiles:
-                grade_run(run, problems, profile, progress=settings.progress, grader=grader)
-            earlier = graders_of(run, problems, besides={profile.id for profile in profiles})
-            counted = [*profiles, *earlier]
-            summarise(run, problems, counted, settings.ks or None, window=window, cutoff=settings.cutoff)
-            write_own_files(run, problems, profiles)
 
 
 def _by_reason(excluded: Mapping[str, str]) -> list[tuple[str, str]]:

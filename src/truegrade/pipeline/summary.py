@@ -10,10 +10,8 @@ import msgspec
 from msgspec import UNSET
 
 from truegrade.agents.account import AgentSummary, summarise_steps
-from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
-from truegrade.pipeline.generate import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.loading import made_for, scored
 from truegrade.pipeline.reasoning_summary import Questions, pass_rate_by_budget, questions, reasoning
 from truegrade.pipeline.sample_cautions import (
@@ -24,10 +22,13 @@ from truegrade.pipeline.sample_cautions import (
     missing_replies,
     near_duplicates,
     one_sample,
+    pooled_populations,
+    population_rates,
     replies_as_programs,
     reply_form,
     stopped,
     stopped_by_results,
+    unchanged,
     unscored,
 )
 from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
@@ -406,6 +407,8 @@ def _agent(run: Run, problems: Mapping[str, Problem], n: int) -> AgentSummary | 
     generation = run.manifest.generation
     if generation is None or generation.agent is None:
         return None
+    from truegrade.agents.steps import read_steps  # which loads what agents are made of
+
     steps = read_steps(run.path)
     return summarise_steps(
         generation.agent, steps, lambda key: key.problem_id in problems and key.sample < n, generation.model

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -41,8 +43,6 @@ from truegrade.grading.predictions import grade_choice, grade_input, grade_outpu
 from truegrade.grading.programs import assemble, called_class
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import reads_tests
-from truegrade.grading.suite_controls import ControlsKept
-from truegrade.grading.suite_grading import count_by_suite, grade_parts, left_in
 from truegrade.profiles.base import NO_EXAMPLES, Profile
 from truegrade.profiles.prompt_building import (
     CHOICE_VARIANTS,
@@ -78,6 +78,9 @@ from truegrade.records import (
 )
 from truegrade.records.kinds import KINDS
 from truegrade.sandbox import Limits
+
+if TYPE_CHECKING:  # what grades suites of unit tests is imported where one is graded
+    from truegrade.grading.suite_controls import ControlsKept
 
 # ------------- How `strict` words each kind of task, and the variants one may ask for with ``-T prompt=NAME``.
 
@@ -203,7 +206,12 @@ class Strict(Profile):
 
     def __init__(self) -> None:
         self._references = expected_outputs()
-        self._controls = ControlsKept()
+
+    @cached_property
+    def _controls(self) -> ControlsKept:
+        from truegrade.grading.suite_controls import ControlsKept
+
+        return ControlsKept()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
@@ -249,6 +257,8 @@ class Strict(Profile):
     ) -> Judgement:
         """What is known of the right outcome is found once with the reference."""
         if isinstance(task, SuiteTask):
+            from truegrade.grading.suite_grading import grade_parts
+
             packages = problem.packages
             apart = TEST_CLASSES in problem.tags
             judged = grade_parts(
@@ -290,6 +300,8 @@ class Strict(Profile):
         self, problem: Problem, task: OracleTask | SuiteTask, program: str, executor: Executor, cpu_s: float
     ) -> TestCount | None:
         if isinstance(task, SuiteTask):
+            from truegrade.grading.suite_grading import count_by_suite, left_in
+
             kept, packages = self._controls, problem.packages
             return count_by_suite(left_in(task), program, kept, executor, min_cpu_s=cpu_s, packages=packages)
         key = f"{problem.dataset_sha256}/{problem.id}"

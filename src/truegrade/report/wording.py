@@ -9,7 +9,7 @@ from truegrade.analysis.standings import Matrix, ProfileCount, RunCount, RunStan
 from truegrade.benchmarks import BENCHMARKS
 from truegrade.errors import first_few
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.generate import POPULATIONS
+from truegrade.pipeline.sample_cautions import POPULATIONS
 from truegrade.pipeline.suite_summary import MOST_CHANCE
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason

@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import threading
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 from truegrade.errors import SandboxError
@@ -63,23 +63,33 @@ def fork():
 """
 
 
-def self_test(protection: Protection) -> str | None:
-    """Why this protection does not hold on this machine; None if it does."""
-    limits = Limits(cpu_s=5, wall_s=30)
-    worker = Worker(protection, limits)
+TESTED = Limits(cpu_s=5, wall_s=30)
+"""Limits of the self-test."""
+
+
+def self_test(protection: Protection, given: Worker | None = None) -> str | None:
+    """Why this protection does not hold on this machine; None if it does.
+
+    Args:
+        protection: what is to hold.
+        given: a worker of this protection and limits like `TESTED`, still open afterwards; by default one for the
+            test alone.
+    """
+    worker = given or Worker(protection, TESTED)
     results: list[CallResult] = []
     try:
         with tempfile.NamedTemporaryFile("w") as secret, socket.create_server(("127.0.0.1", 0)) as server:
             secret.write(secrets.token_hex())
             secret.flush()
             arguments = (secret.name, server.getsockname()[1], __file__)
-            stop = _run(worker, limits, arguments, results)
+            stop = _run(worker, arguments, results)
     except SandboxError as error:
         return str(error)
     except OSError as error:
         return f"the self-test cannot run: {error}"
     finally:
-        worker.close()
+        if given is None:
+            worker.close()
     if stop.status != "passed" or not results or results[0].error:
         return f"the self-test ended in {stop.status}: {results[0].error if results else stop.detail}"
     got_out, host = results[0].value
@@ -90,12 +100,12 @@ def self_test(protection: Protection) -> str | None:
     return None
 
 
-def _run(worker: Worker, limits: Limits, arguments: tuple[Any, ...], results: list[CallResult]) -> Stop:
+def _run(worker: Worker, arguments: tuple[Any, ...], results: list[CallResult]) -> Stop:
     def keep(index: int, result: CallResult) -> bool:
         results.append(result)
         return True
 
-    with Supervisor(limits, threading.Event(), worker) as run:
+    with Supervisor(TESTED, threading.Event(), worker) as run:
         try:
             return modes.make_calls(run, PROGRAM, "f", [arguments], keep)
         except Stop as stop:
@@ -112,22 +122,38 @@ INVALID_FLAG = 1
 GET_BUBBLEWRAP = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`)"
 
 
-@cache
-def detect(max_level: int = NAMESPACES) -> Protection:
-    """The highest protection that passes its self-test, at most ``max_level``."""
-    found = _proved(max_level)
-    _log.info("programs run at protection level %d: %s", found.level, found.why)
-    return found
+_found: dict[int, Protection] = {}
+_finding = threading.Lock()
 
 
-def _proved(max_level: int) -> Protection:
+def detect(max_level: int = NAMESPACES, prove: Callable[[Protection], str | None] | None = None) -> Protection:
+    """The highest protection that passes its self-test, at most ``max_level``; found out once a process.
+
+    Args:
+        max_level: level not to go above.
+        prove: runs the self-test, where it has to be run; `self_test` by default.
+    """
+    with _finding:  # of threads that begin together one runs the test
+        if max_level not in _found:
+            found = _found[max_level] = _proved(max_level, prove or self_test)
+            _log.info("programs run at protection level %d: %s", found.level, found.why)
+        return _found[max_level]
+
+
+def forget() -> None:
+    """Find out anew what this machine offers: something about it has changed."""
+    with _finding:
+        _found.clear()
+
+
+def _proved(max_level: int, prove: Callable[[Protection], str | None]) -> Protection:
     reasons: list[str] = []
     for level in range(min(max_level, NAMESPACES), LIMITS_ONLY, -1):
         bubblewrap = shutil.which("bwrap") if level == NAMESPACES else None
         why_not = _missing(level, bubblewrap)
         if why_not is None:
             protection = Protection(level=level, why="; ".join([_parts(level), *reasons]), bubblewrap=bubblewrap)
-            why_not = self_test(protection)
+            why_not = prove(protection)
             if why_not is None:
                 return protection
             if level == NAMESPACES and _namespaces_forbidden():

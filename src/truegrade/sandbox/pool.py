@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -15,12 +16,17 @@ from typing import Any, Self
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
 from truegrade.sandbox.apart import Apart
-from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
+from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, TESTED, detect, self_test
 from truegrade.sandbox.limits import LIMITS_ONLY, NAMESPACES, Limits, Protection
 from truegrade.sandbox.modes import CodeCache
 from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
+
+PATIENCE_S = 0.1
+"""Seconds that callers wait, together, for workers at work before another is started: about what that takes."""
+LOOK_S = 0.01
+"""How often a waiting caller looks whether a worker, which was only starting, is at work."""
 
 
 class Sandbox:
@@ -32,7 +38,8 @@ class Sandbox:
 
     Args:
         limits: of every run; a run may be given its own CPU limit.
-        workers: runs at the same time; by default, the cores this process may use. More callers wait.
+        workers: runs at the same time; by default, the cores this process may use. More callers wait. A further
+            worker is started when callers have waited for those that are there as long as that takes.
         max_level: protection level not to go above.
         allow_unsafe: run programs even at level 1, where they can do whatever the user can.
         hash_seed: of the programs' interpreters; the order of a set of strings depends on it.
@@ -55,8 +62,12 @@ class Sandbox:
         self._max_level, self._allow_unsafe, self._hash_seed = max_level, allow_unsafe, hash_seed
         self._code = code or CodeCache()
         self._free = threading.BoundedSemaphore(self.workers)
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        """Of all below; told when a worker becomes idle."""
         self._idle: list[Worker] = []
+        self._busy: list[Worker] = []
+        self._waited_s = 0.0
+        """For how long callers have waited for workers at work since one was started last."""
         self._apart: list[Apart] = []
         """Idle processes that compare values."""
         self._made = 0
@@ -77,6 +88,7 @@ class Sandbox:
             self._closed.set()
             idle: list[Worker | Apart] = [*self._idle, *self._apart]
             self._idle, self._apart = [], []
+            self._lock.notify_all()
         for one in idle:
             one.close()
 
@@ -295,13 +307,13 @@ class Sandbox:
         return outcome
 
     def _take(self) -> Worker:
-        """A worker that nobody uses, the last used first: it is warm.
+        """A worker that nobody uses, the last used first: it is warm; another where callers have waited enough.
 
         Raises:
             SandboxError: the sandbox is closed, or protects too little for untrusted programs.
         """
         # Before every run, not when opened: a grading in which nothing runs needs no protection at all.
-        protection = detect(self._max_level)
+        protection = detect(self._max_level, self._prove)
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
             remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "
             raise SandboxError(
@@ -310,20 +322,49 @@ class Sandbox:
                 "and signal your processes"
             )
         with self._lock:
+            while self._busy and not self._idle and self._waited_s < PATIENCE_S and not self._closed.is_set():
+                began = time.monotonic()
+                self._lock.wait(LOOK_S)
+                # A worker that is only starting is there sooner than another would be.
+                if any(worker.at_work for worker in self._busy):
+                    self._waited_s += time.monotonic() - began
             if self._closed.is_set():
                 raise SandboxError("the sandbox is closed; open another to run more programs")
-            return self._idle.pop() if self._idle else self._new_worker(protection)
+            worker = self._idle.pop() if self._idle else self._new_worker(protection)
+            self._busy.append(worker)
+            return worker
+
+    def _prove(self, protection: Protection) -> str | None:
+        """The self-test, in the first worker of this sandbox if that is like the one that the test would start."""
+        ours = (self.limits.packages, self.limits.processes, self.limits.scratch_bytes, self.limits.grader)
+        if ours != (TESTED.packages, TESTED.processes, TESTED.scratch_bytes, TESTED.grader):
+            return self_test(protection)
+        worker = self._new_worker(protection)
+        why_not: str | None = "interrupted"
+        try:
+            why_not = self_test(protection, worker)
+            return why_not
+        finally:
+            if why_not is None:
+                self._give_back(worker)
+            else:
+                worker.close()
 
     def _new_worker(self, protection: Protection) -> Worker:
         """One that stays on a core of its own, if there are enough workers to keep every core busy."""
         core = self._cores[self._made % len(self._cores)] if self.workers >= len(self._cores) else None
         self._made += 1
+        self._waited_s = 0.0
         return Worker(protection, self.limits, self._hash_seed, core)
 
     def _give_back(self, worker: Worker) -> None:
         with self._lock:
+            if worker in self._busy:
+                self._busy.remove(worker)
+            worker.at_work = False
             if not self._closed.is_set():
                 self._idle.append(worker)
+                self._lock.notify()
                 return
         worker.close()
 

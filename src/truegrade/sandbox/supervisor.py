@@ -102,6 +102,7 @@ class Supervisor:
             self.judge, self._judge_kind = self._worker.take_judge(judge), judge
             self._judge_waited_s = waited_s(self.judge.process.pids())
         self.program = self._worker.spawn("child", child)
+        self._worker.at_work = True
         self._started = time.monotonic()
         self._clock(self.program, 0.0, self.limits.cpu_s * (1 + BAND), "child")
         for fd, kept in zip(self.program.outputs, self.output.values(), strict=True):

@@ -271,6 +271,8 @@ class Worker:
         self._core = None if limits.processes else core
         self._zygotes: dict[tuple[str, str], Zygote] = {}
         self._judges: dict[str, Judge] = {}
+        self.at_work = False
+        """Whether the program of a run is there, and not only on its way."""
 
     def spawn(self, role: str, kind: str) -> Process:
         """A process of this role and kind, of a zygote that is started if there is none or the last was given up.

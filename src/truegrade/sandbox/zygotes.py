@@ -245,7 +245,8 @@ class Zygote:
             "level": self._level,
             "apart": self._has_own_namespaces(role, kind),
             "piped": role == "child",
-            "preload": PRELOADED[kind],
+            # A judge is forked once for many samples, so that it imports what its tests ask for as late, and once.
+            "preload": () if role == "judge" and kind == "standard" else PRELOADED[kind],
             "later": LATER.get(kind, ()),
             "packages": dict(seen.importable),
             "described": seen.described,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -147,7 +147,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def environment() -> dict[str, str]:
     """Versions, platform and git state of this process, for the manifest."""
-    packages = {name: version(name) for name in ("truegrade", "openai", "msgspec", "numpy")}
+    packages = {name: _version(name) for name in ("truegrade", "openai", "msgspec", "numpy")}
     return {
         "python": sys.version.split()[0],
         "platform": platform.platform(),
@@ -155,6 +155,13 @@ def environment() -> dict[str, str]:
         **packages,
         **_git_state(),
     }
+
+
+def _version(package: str) -> str:
+    """What `importlib.metadata.version` says, which parses the readme as well."""
+    head = (distribution(package).read_text("METADATA") or "").partition("\n\n")[0].splitlines()
+    said = (line.removeprefix("Version: ") for line in head if line.startswith("Version: "))
+    return next(said, "") or version(package)
 
 
 def now() -> str:

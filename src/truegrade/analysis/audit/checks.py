@@ -15,6 +15,7 @@ import msgspec
 from truegrade.analysis.audit.findings import Finding, RegradedFile, Severity, finding
 from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
+from truegrade.patterns import pattern
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
 from truegrade.pipeline.verdicts import counted
 from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
@@ -239,7 +240,7 @@ def _name(regraded: RegradedFile, item: RecordedVerdict) -> str:
 # --------- Checks of the protocol: prompts, tests and references of the benchmark, coverage, and the model id.
 
 
-MODEL_FAMILIES = re.compile(
+MODEL_FAMILIES = pattern(
     r"(?<![a-z0-9])(?:chatgpt|gpt|o[134](?=-)|claude|gemini|palm|llama|codellama|mistral|mixtral|qwen|deepseek"
     r"|starcoder|phi)(?![a-z])[a-z0-9.]*(?:-[a-z0-9.]*\d[a-z0-9.]*|-(?:turbo|instruct|mini|coder|chat|preview|large|small|opus|sonnet|haiku))*",
     re.IGNORECASE,

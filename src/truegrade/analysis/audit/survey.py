@@ -29,6 +29,7 @@ from truegrade.errors import BadRecord
 from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import Fault, Parser, parse_module, unix_newlines
 from truegrade.files.json_text import UNREADABLE, decode
+from truegrade.patterns import pattern
 from truegrade.pipeline.importing import questions_of
 from truegrade.records import CasesTask, Completion, Form, FunctionTask, OracleTask, Problem, SampleKey
 from truegrade.store.importers import index_ids, match_id
@@ -42,18 +43,18 @@ from truegrade.store.importers.samples import EVAL, is_evalplus_results, named_r
 # Questions about a text, answered without running it: is it a program, a whole one, the one that was graded?
 
 
-_COMMENT_OR_FENCE = re.compile(r"^[ \t]*(?:#.*|`{3,}.*|~{3,}.*)?$", re.MULTILINE)
-_CODE_LINE = re.compile(
+_COMMENT_OR_FENCE = pattern(r"^[ \t]*(?:#.*|`{3,}.*|~{3,}.*)?$", re.MULTILINE)
+_CODE_LINE = pattern(
     r"^[ \t]*(?:(?:async\s+)?def\s+\w+\s*\(|class\s+\w+|return\b|yield\b|import\s+\w|from\s+\S+\s+import\s"
     r"|raise\b|pass[ \t]*$|[\w.]+\(.*\)[ \t]*$"
     r"|(?:for|while|if|with|try|assert)\b.*:|lambda\b|[\w.\[\], ]+\s*(?:[-+*/%|&^]|//|\*\*)?=[^=])",
     re.MULTILINE,
 )
 
-_ABOVE = re.compile(r"[ \t]*(?:#.*|(?:import|from)[ \t].*)?")
+_ABOVE = pattern(r"[ \t]*(?:#.*|(?:import|from)[ \t].*)?")
 """A line that may stand above a graded completion."""
-_DEFINES = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
-_DOCSTRING = re.compile(r"^[ \t]*[rRuU]?(?:\"{3}|'{3})", re.MULTILINE)
+_DEFINES = pattern(r"(?:async[ \t]+def|def|class)\b|@")
+_DOCSTRING = pattern(r"^[ \t]*[rRuU]?(?:\"{3}|'{3})", re.MULTILINE)
 
 
 def holds_program(text: str) -> bool:
