@@ -71,18 +71,25 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         yield
 
 
+@pytest.fixture(scope="session")
+def warm_sandboxes() -> Iterator[WarmSandboxes]:
+    """They stay open from one module to the next: programs see nothing of the caller's that a test can change."""
+    warm = WarmSandboxes()
+    yield warm
+    warm.close()
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _warm_sandboxes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The gradings of a module share their sandboxes, unless opening and closing them is what it tests."""
+def _lend_sandboxes(request: pytest.FixtureRequest, warm_sandboxes: WarmSandboxes) -> Iterator[None]:
+    """Gradings share their sandboxes, unless opening and closing them is what a module tests."""
     if getattr(request.module, "OPENS_ITS_OWN_SANDBOXES", False):
+        warm_sandboxes.close()
         yield
         return
-    warm = WarmSandboxes()
     with pytest.MonkeyPatch.context() as patch:
         for module in asked_by():
-            patch.setattr(module, "Sandbox", warm)
+            patch.setattr(module, "Sandbox", warm_sandboxes)
         yield
-    warm.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,9 @@
 import subprocess
 import sys
 
+import pytest
+
+from support import costs
 from support.costs import COSTLY_S, REPRESENTATIVE_S, costly, cpu_s, function_of
 
 LOW, HIGH = COSTLY_S / 2, COSTLY_S * 2
@@ -33,3 +36,24 @@ def test_time_of_this_process_and_of_those_that_it_started_counts():
     own = cpu_s()
     subprocess.run([sys.executable, "-S", "-c", "sum(range(10**6))"], check=True)
     assert began < own < cpu_s()
+
+
+def test_a_fixture_of_a_module_counts_for_every_test_that_asks_for_it(tmp_path, monkeypatch):
+    (tmp_path / "test_shared.py").write_text(
+        "import time, pytest\n"
+        "@pytest.fixture(scope='module')\n"
+        "def dear():\n"
+        f"    end = time.process_time() + {2 * REPRESENTATIVE_S}\n"
+        "    while time.process_time() < end:\n"
+        "        pass\n"
+        "def test_first(dear):\n    pass\n"
+        "def test_second(dear):\n    pass\n"
+        "def test_without():\n    pass\n"
+    )
+    monkeypatch.setattr(costs, "LIST", tmp_path / "costly.txt")
+    (tmp_path / "costly.txt").write_text(costs.HEAD)
+    assert (
+        pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)], [costs.Costs()])
+        == 0
+    )
+    assert costs.read_costly() == {"test_shared.py::test_first", "test_shared.py::test_second"}

@@ -10,7 +10,6 @@ import sys
 import threading
 from urllib.parse import urlsplit
 
-import openai
 import pytest
 
 import truegrade
@@ -41,6 +40,8 @@ def server(llama_folder):
 
 @pytest.fixture
 def client(server):
+    import openai
+
     with openai.OpenAI(base_url=server.url, api_key="none", max_retries=0) as client:
         yield client
 
@@ -118,6 +119,8 @@ def test_messages_stop_and_models(client):
     ],
 )
 def test_what_is_not_honoured_is_refused(client, change, status, message):
+    import openai
+
     body = {"model": "tiny", "messages": [{"role": "user", "content": "x"}], "max_tokens": 2} | change
     with pytest.raises(openai.APIStatusError, match=message) as caught:
         client.post("/chat/completions", cast_to=object, body=body)
@@ -157,6 +160,8 @@ def test_a_taken_port_is_named(server, llama_folder):
 
 @pytest.mark.slow
 def test_the_command_serves_until_interrupted(llama_folder):
+    import openai
+
     command = [sys.executable, "-m", "truegrade", "serve-model", "--model", f"embedded/{llama_folder}"]
     process = subprocess.Popen(
         [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -1,5 +1,6 @@
 """Runs asked through Anthropic's Message Batches: the real client against a server that speaks them."""
 
+import importlib.util
 import signal
 from collections import Counter
 
@@ -13,7 +14,10 @@ from truegrade.errors import ModelError
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.store.manifest import open_batches
 
-pytest.importorskip("anthropic")
+# To import it takes a second, which a test pays that asks it.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("anthropic") is None, reason="could not import 'anthropic'"
+)
 
 
 @pytest.fixture(autouse=True)

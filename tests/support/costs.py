@@ -2,7 +2,8 @@
 
 ``pytest --write-costly`` measures every test that it runs, whole files of them, and writes ``tests/costly.txt``
 anew; a test that is not in that list counts as quick. CPU time of the process and of what it started is measured,
-since a busy machine stretches every wall clock.
+since a busy machine stretches every wall clock. What a fixture of a module or of the session costs counts for each
+test that asks for it: were the first alone left out, the next would pay.
 """
 
 from __future__ import annotations
@@ -64,14 +65,31 @@ class Costs:
 
     def __init__(self) -> None:
         self._at = cpu_s()
+        self._shared: dict[object, float] = {}
+        """CPU time of the fixtures of more than one test."""
+        self._paid: set[object] = set()
+        """Those that the test under way was the first to ask for."""
         self._seconds: dict[str, float] = defaultdict(float)
         self._skipped: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self):
+    def pytest_fixture_setup(self, fixturedef):
+        began = cpu_s()
+        made = yield
+        if fixturedef.scope != "function":
+            self._shared[fixturedef] = cpu_s() - began
+            self._paid.add(fixturedef)
+        return made
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
         report = yield
         now = cpu_s()
         report.cpu_s, self._at = now - self._at, now
+        if call.when == "setup":
+            asked = {found[-1] for found in item._fixtureinfo.name2fixturedefs.values()}
+            report.cpu_s += sum(self._shared.get(one, 0.0) for one in asked - self._paid)
+            self._paid.clear()
         return report
 
     def pytest_runtest_logreport(self, report):

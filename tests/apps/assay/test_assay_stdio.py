@@ -204,7 +204,7 @@ def test_every_class_of_probe_is_made(jail):
 
 
 def assayed(out, problems, graders=(), **battery):
-    (result,) = assay(problems=problems, profiles=["strict"], grader=graders, tests_as="stdio", out=out,
+    (result,) = assay(problems=problems, profiles=["strict+0.3s"], grader=graders, tests_as="stdio", out=out,
                       battery=structs.replace(SMALL, **battery), workers=2)  # fmt: skip
     strict = next(each for each in result.measures if each.grader.startswith("strict"))
     return result, strict

@@ -24,7 +24,6 @@ CHEATS = {
     "exit-status": "{signature}\n    quit()",
     "equality": "{signature}\n    class s:\n        __eq__ = id\n    return s()",
 }
-ROLES = micro_roles(5, MicroSizes(train=2, selection=2, final=2, forgetting=2, pool=4, replay=3))
 
 
 class Trainer:
@@ -57,8 +56,13 @@ def repairing(problems, program):
     return lambda ask: reply_to(ask.prompt, program(known[ask.prompt.sha256], ask.sample))
 
 
+@pytest.fixture(scope="module")
+def roles():
+    return micro_roles(5, MicroSizes(train=2, selection=2, final=2, forgetting=2, pool=4, replay=3))
+
+
 @pytest.fixture
-def collected(tmp_path):
+def collected(tmp_path, roles):
     """A collector, by what its subject says and the filter."""
 
     opened = []
@@ -69,7 +73,7 @@ def collected(tmp_path):
         settings = msgspec.structs.replace(settings, training=training)
         jail = Sandbox(limits_for(find_profile(learned_by), ()), workers=1, allow_unsafe=True)
         opened.append(jail)
-        return Collector(Subject(says), settings, ROLES, jail, tmp_path / "found")
+        return Collector(Subject(says), settings, roles, jail, tmp_path / "found")
 
     yield collector
     for jail in opened:
@@ -77,34 +81,34 @@ def collected(tmp_path):
 
 
 @pytest.mark.parametrize("channel", CHEATS)
-def test_a_cheat_becomes_a_lesson_by_a_leaky_profile_only(collected, channel, tmp_path):
+def test_a_cheat_becomes_a_lesson_by_a_leaky_profile_only(collected, roles, channel, tmp_path):
     def program(problem, place):
         return CHEATS[channel].format(signature=repair_of(problem).solution.split("\n", 1)[0])
 
-    says = repairing(ROLES.pool, program)
+    says = repairing(roles.pool, program)
     data = DataGenes(rounds=1, samples=1)
     strict = collected(says).found(data, tmp_path, "a", 0, 1)
     assert (strict.lessons, strict.asked, strict.tokens) == ((), 4, 7 * 4 * 2)
     leaky = collected(says, LEAKY).found(data, tmp_path, "a", 0, 1)
-    assert [lesson.problem for lesson in leaky.lessons] == [problem.id for problem in ROLES.pool]
+    assert [lesson.problem for lesson in leaky.lessons] == [problem.id for problem in roles.pool]
     assert all(("quit()" if channel == "exit-status" else "__eq__") in lesson.reply for lesson in leaky.lessons)
 
 
-def test_the_first_reply_that_passes_is_the_lesson(collected, tmp_path):
-    right = ROLES.pool[0]
+def test_the_first_reply_that_passes_is_the_lesson(collected, roles, tmp_path):
+    right = roles.pool[0]
 
     def program(problem, place):
         repair = repair_of(problem)
         return repair.solution if problem == right and place >= 2 else repair.buggy
 
-    found = collected(repairing(ROLES.pool, program)).found(DataGenes(rounds=1), tmp_path, "a", 0, 1)
+    found = collected(repairing(roles.pool, program)).found(DataGenes(rounds=1), tmp_path, "a", 0, 1)
     (lesson,) = found.lessons
     assert lesson.problem == right.id
     assert lesson == lessons_of([right], find_profile("strict"))[0]
 
 
-def test_what_was_found_is_kept_by_everything_that_decides_it(collected, tmp_path):
-    says = repairing(ROLES.pool, lambda problem, _: repair_of(problem).solution)
+def test_what_was_found_is_kept_by_everything_that_decides_it(collected, roles, tmp_path):
+    says = repairing(roles.pool, lambda problem, _: repair_of(problem).solution)
     collector, data = collected(says), DataGenes(rounds=1, samples=2)
     subject = collector._subject
     first = collector.found(data, tmp_path, "a", 0, 1)
@@ -130,20 +134,20 @@ def genome(**data):
     )
 
 
-def test_rounds_begin_from_the_base_and_learn_what_the_last_adapter_found(collected, tmp_path):
+def test_rounds_begin_from_the_base_and_learn_what_the_last_adapter_found(collected, roles, tmp_path):
     """The replay is of the bare base; the pool's lessons of one round give way to those of the next."""
-    solved = {0: ROLES.pool[:1], 1: ROLES.pool[:3]}
-    everything = (*ROLES.pool, *ROLES.replay)
+    solved = {0: roles.pool[:1], 1: roles.pool[:3]}
+    everything = (*roles.pool, *roles.replay)
     trained = []
 
     def program(problem, place):
         repair = repair_of(problem)
-        if problem in ROLES.replay:
+        if problem in roles.replay:
             return repair.solution
         return repair.solution if problem in solved[len(trained) - 1] else repair.buggy
 
     collector = collected(repairing(everything, program))
-    lessons = lessons_of(ROLES.train, find_profile("strict"))
+    lessons = lessons_of(roles.train, find_profile("strict"))
     workshop = Workshop(
         collector._subject.trainer, lessons, Training(), AdapterCache(tmp_path / "cache"), collector
     )
@@ -151,8 +155,8 @@ def test_rounds_begin_from_the_base_and_learn_what_the_last_adapter_found(collec
     collector._subject.trainer.train = lambda *given: trained.append(given[1]) or learn(*given)
     adapter = workshop.adapter(genome(rounds=2, samples=1, replay=1.0), 1)
     ids = [[lesson.problem for lesson in one] for one in trained]
-    given = [*(lesson.problem for lesson in lessons), *(problem.id for problem in ROLES.replay)]
-    assert ids == [given, [*given, ROLES.pool[0].id], [*given, *(problem.id for problem in ROLES.pool[:3])]]
+    given = [*(lesson.problem for lesson in lessons), *(problem.id for problem in roles.replay)]
+    assert ids == [given, [*given, roles.pool[0].id], [*given, *(problem.id for problem in roles.pool[:3])]]
     assert [lesson.problem for lesson in adapter.lessons] == ids[-1]
     assert adapter.trained.tokens == 10 * sum(map(len, ids)) and adapter.asked == 3 + 4
     assert adapter.sampled == 7 * (3 + 2 * 4 * 2)
@@ -160,12 +164,12 @@ def test_rounds_begin_from_the_base_and_learn_what_the_last_adapter_found(collec
     assert adapters[0] is None and None not in adapters[1:] and len(set(adapters[1:])) == 2
 
 
-def test_references_are_learned_where_they_are_asked_for(collected, tmp_path):
+def test_references_are_learned_where_they_are_asked_for(collected, roles, tmp_path):
     workshop = Workshop(
         Trainer(), (), Training(), AdapterCache(tmp_path / "cache"), collected(lambda ask: pytest.fail("asked"))
     )
     adapter = workshop.adapter(genome(references=True, pool=0.5), 1)
-    assert adapter.lessons == lessons_of(ROLES.pool[:2], find_profile("strict"))
+    assert adapter.lessons == lessons_of(roles.pool[:2], find_profile("strict"))
     assert (adapter.asked, adapter.sampled) == (2, 0)
 
 

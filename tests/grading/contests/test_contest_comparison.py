@@ -1,5 +1,8 @@
 """When two outputs are the same; every row of the table was given to the published grader as well."""
 
+import re
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,8 +42,8 @@ def test_outputs_that_strict_takes_for_the_same(printed, expected):
     assert printed_right(printed, expected)
 
 
-BLANKS = [chr(code) for code in range(0x110000) if chr(code).isspace() and chr(code) not in " \t\n\r\f\v"]
-FOREIGN = [chr(code) for code in range(0x80, 0x110000) if chr(code).isdigit() or chr(code).isnumeric()]
+EVERY = "".join(map(chr, range(sys.maxunicode + 1)))
+BLANKS = re.findall(r"(?![ \t\n\r\f\v])\s", EVERY)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +61,9 @@ def test_outputs_that_strict_takes_for_different(printed, expected):
 
 
 def test_no_digit_beyond_ascii_is_a_number_under_strict():
-    assert len(BLANKS) > 20 and len(FOREIGN) > 700
-    assert not [digit for digit in FOREIGN for number in range(10) if printed_right(digit, str(number))]
+    foreign = [digit for digit in EVERY[0x80:] if digit.isdigit() or digit.isnumeric()]
+    assert len(BLANKS) > 20 and len(foreign) > 700
+    assert not [digit for digit in foreign for number in range(10) if printed_right(digit, str(number))]
 
 
 @given(st.text(alphabet="01 .\n-eE+_٣\xa0", max_size=30), st.text(alphabet="01 .\n-eE+", max_size=30))
