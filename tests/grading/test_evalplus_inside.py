@@ -1,12 +1,16 @@
 """EvalPlus' comparison, rule by rule; every row was also given to evalplus@26d6d00 itself (test_evalplus.py)."""
 
-import base64
+import os
 import pickle
 import signal
+from tempfile import TemporaryFile
 
 import pytest
 
+from truegrade.grading.evalplus import grade_by_evalplus, run_reference
 from truegrade.grading.evalplus_inside import TimeLimit, WrongAnswer, check
+from truegrade.records import OracleTask, Reason
+from truegrade.sandbox import Limits, Sandbox
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +24,16 @@ def _handlers():
 def run(body, rows, comparator="equal", atol=0.0, limit_s=4.0):
     """Check ``def f(*args): <body>`` on (arguments, expected) rows."""
     inputs, outputs = [list(arguments) for arguments, _ in rows], [expected for _, expected in rows]
-    values = base64.b64encode(pickle.dumps((inputs, outputs))).decode()
-    check(f"def f(*args):\n    {body}\n", "f", comparator, atol, [limit_s] * len(rows), values)
+    check(given(inputs, outputs), f"def f(*args):\n    {body}\n", "f", comparator, atol, [limit_s] * len(rows))
+
+
+def given(inputs, outputs):
+    """The descriptor that `check` reads and closes."""
+    with TemporaryFile() as file:
+        for value in (inputs, *outputs):
+            pickle.dump(value, file)
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 RIGHT = [
@@ -75,7 +87,7 @@ def test_what_ends_a_check():
     with pytest.raises(TypeError):
         run("return [[1], [2]]", [((), [1, 2])], "set_equal")
     with pytest.raises(KeyError):
-        check("x = 1", "f", "equal", 0.0, [], base64.b64encode(pickle.dumps(([], []))).decode())
+        check(given([], []), "x = 1", "f", "equal", 0.0, [])
     with pytest.raises(TimeLimit):
         run("\n    while True: pass", [((), 1)], limit_s=0.05)
     with pytest.raises(TimeLimit):
@@ -85,3 +97,33 @@ def test_what_ends_a_check():
 def test_output_is_swallowed(capsys):
     run("print('noise'); return 1", [((), 1)])
     assert capsys.readouterr().out == ""
+
+
+LETTERS = "def f(n):\n    return chr(97 + n) * 6_000_000\n"
+
+
+def graded(reference, program, inputs, memory_mib):
+    task = OracleTask(prompt="", entry_point="f", reference=reference, base_inputs=(), plus_inputs=inputs)
+    with Sandbox(Limits(cpu_s=30.0, memory_bytes=memory_mib << 20), workers=1) as sandbox:
+        truth = run_reference(task, sandbox)
+        return grade_by_evalplus(task, program, (truth.plus,), (), sandbox)
+
+
+def test_values_are_in_memory_once_beside_the_program():
+    """60 MB of outputs; as a part of the source they took six times that."""
+    inputs = tuple((number,) for number in range(10))
+    assert graded(LETTERS, LETTERS, inputs, 350).passed
+    wrong = graded(LETTERS, LETTERS.replace("97 + n", "97 + min(n, 8)"), inputs, 350)
+    assert (wrong.reason, wrong.detail) == (
+        Reason.WRONG_ANSWER, f"WrongAnswer: input 9: '{'i' * 99}, not '{'j' * 99}",
+    )  # fmt: skip
+
+
+def test_the_file_of_the_values_is_closed_before_the_program_runs():
+    program = (
+        "import os\nimport stat\n\ndef regular(number):\n    try:\n        mode = os.fstat(number).st_mode\n"
+        "    except OSError:\n        return False\n    return stat.S_ISREG(mode)\n\n"
+        "FOUND = [number for number in range(3, 64) if regular(number)]\n\n"
+        "def f(n):\n    return FOUND + [n for name in ('GIVEN', 'given') if name in globals()]\n"
+    )
+    assert graded("def f(n):\n    return []\n", program, ((1,), (2,)), 1024).passed

@@ -1,5 +1,7 @@
 """What references return is found once a machine, and stays what it was."""
 
+import tracemalloc
+
 import msgspec
 import pytest
 
@@ -11,6 +13,8 @@ from truegrade.grading.references import REFERENCES, REFERENCES_MB, references_k
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, OracleTask, Problem
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.encode import encode
+from truegrade.sandbox.outcome import CallResult
 
 REFERENCE = """
 def f(a, b):
@@ -68,6 +72,18 @@ def test_what_is_kept_is_what_was_found(folder, sandbox):
     truth, again = (ground_truths().of("p", TASK, executor) for _ in range(2))
     assert truth == again and truth.plus.values == run_reference(TASK, sandbox).plus.values
     assert truth.plus.absent and executor.called == 2
+
+
+def test_a_large_value_is_kept_as_its_bytes_alone():
+    """Floats take four times their bytes, and what a reference returned stays for all samples of a problem."""
+    encoded = encode([number / 7 for number in range(100_000)], 1 << 24)
+    expected = CallResult(encoded)
+    tracemalloc.start()
+    try:
+        assert CallResult(bytes(bytearray(encoded))).same_as(expected) and expected.is_solid
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_it_is_found_once_however_many_problems_there_are(folder, sandbox):

@@ -128,11 +128,11 @@ class KeptOnDisk:
         """What is kept under a key, as it was written; None if there is nothing, or not that."""
         path = self.folder / key
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                digest, content = file.read(_DIGEST), file.read()
         except OSError:
             return None
-        content = data[_DIGEST:]
-        if data[:_DIGEST] != _digest(key, content):
+        if digest != _digest(key, content):
             return None
         with suppress(OSError):
             os.utime(path)

@@ -6,7 +6,6 @@ expected outputs are the reference's, computed once a task in the sandbox.
 
 from __future__ import annotations
 
-import base64
 import math
 import pickle
 import time
@@ -56,8 +55,8 @@ class Checks(msgspec.Struct, frozen=True):
 
     limits_s: tuple[float, ...]
     """CPU seconds for each call."""
-    values: str
-    """Inputs and expected outputs, pickled, in base 64."""
+    values: bytes
+    """The inputs pickled, and then each expected output."""
     needs_numpy: bool
     """Whether an output may have to be compared within a tolerance."""
     absent: tuple[int, ...] = ()
@@ -96,15 +95,16 @@ def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
     Raises:
         ReferenceFailed: the reference itself fails.
     """
-    outputs: list[Any] = []
+    split = len(task.base_inputs)
+    base, plus = _Group(task, task.base_inputs), _Group(task, task.plus_inputs)
     clock = [time.monotonic()]
     errors: list[str] = []
 
-    def keep(_: int, result: CallResult) -> bool:
+    def keep(index: int, result: CallResult) -> bool:
         clock.append(time.monotonic())
-        outputs.append(result.whole)
         if result.error is not None:
             errors.append(result.error)
+        (base if index < split else plus).add(result.whole)
         return not errors
 
     inputs = task.base_inputs + task.plus_inputs
@@ -114,29 +114,42 @@ def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
     outcome = executor.call(program, task.entry_point, inputs, keep, cpu_s=task.cpu_s or REFERENCE_CPU_S)
     if errors or outcome.status != Reason.PASSED:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
-        raise ReferenceFailed(f"the data set's reference failed on input {len(outputs)}: {cause}")
+        raise ReferenceFailed(f"the data set's reference failed on input {len(clock) - 1}: {cause}")
     # By the wall, as EvalPlus times its reference (``evalplus/gen/util``).
     seconds = [after - before for before, after in pairwise(clock)]
-    split = len(task.base_inputs)
-    return GroundTruth(
-        base=_checks(task, task.base_inputs, outputs[:split], seconds[:split]),
-        plus=_checks(task, task.plus_inputs, outputs[split:], seconds[split:]),
-    )
+    return GroundTruth(base=base.checks(seconds[:split]), plus=plus.checks(seconds[split:]))
 
 
-def _checks(
-    task: OracleTask, inputs: Sequence[tuple[Any, ...]], outputs: Sequence[Any], seconds: Sequence[float]
-) -> Checks:
-    absent = tuple(index for index, output in enumerate(outputs) if not isinstance(output, _PLAIN))
-    carried = [None if index in absent else output for index, output in enumerate(outputs)]
-    return Checks(
-        limits_s=tuple(max(MIN_LIMIT_S, SLOWDOWN * took) for took in seconds),
-        # Ours go in as a pickle; nothing that the program's process writes is ever unpickled.
-        values=base64.b64encode(pickle.dumps((list(inputs), carried))).decode("ascii"),
-        needs_numpy=task.atol != 0 or any(_holds_floats(output) for output in outputs),
-        absent=absent,
-        absent_s=SLOWDOWN * math.fsum(seconds[index] for index in absent),
-    )
+class _Group:
+    """Collects the outputs of a group of inputs, pickled at once: a list of floats takes four times its bytes.
+
+    Nothing that the program's process writes is ever unpickled.
+    """
+
+    def __init__(self, task: OracleTask, inputs: Sequence[tuple[Any, ...]]) -> None:
+        self._values = bytearray(pickle.dumps(list(inputs)))
+        self._absent: list[int] = []
+        self._count = 0
+        self._needs_numpy = task.atol != 0
+
+    def add(self, output: Any) -> None:
+        """The next one."""
+        self._needs_numpy |= _holds_floats(output)
+        if not isinstance(output, _PLAIN):
+            self._absent.append(self._count)
+            output = None
+        self._values += pickle.dumps(output)
+        self._count += 1
+
+    def checks(self, seconds: Sequence[float]) -> Checks:
+        """All of them, with the seconds that each took."""
+        return Checks(
+            limits_s=tuple(max(MIN_LIMIT_S, SLOWDOWN * took) for took in seconds),
+            values=bytes(self._values),
+            needs_numpy=self._needs_numpy,
+            absent=tuple(self._absent),
+            absent_s=SLOWDOWN * math.fsum(seconds[index] for index in self._absent),
+        )
 
 
 def _holds_floats(output: Any) -> bool:
@@ -159,7 +172,7 @@ def grade_by_evalplus(
     for group in checks:
         preload = (*_PRELOAD, *loaded_before(program), *(("numpy",) if group.needs_numpy else ()))
         outcome = executor.inside(
-            _source(task, program, group), disabled=guard, preload=preload, cpu_s=group.total_s
+            _source(task, program, group), disabled=guard, preload=preload, given=group.values, cpu_s=group.total_s
         )
         judgement = _joined(
             judgement, from_outcome(outcome, marks=(TESTS_INSIDE,)), min(group.limits_s, default=math.inf)
@@ -173,9 +186,9 @@ def _source(task: OracleTask, program: str, group: Checks) -> str:
     reference = task.reference if group.absent else ""
     arguments = (
         *(program, task.entry_point, task.comparator, task.atol),
-        *(group.limits_s, group.values, reference, group.absent),
+        *(group.limits_s, reference, group.absent),
     )
-    return f"{_inside()}\ncheck{arguments!r}\n"
+    return f"{_inside()}\ncheck(GIVEN, *{arguments!r})\n"
 
 
 @cache

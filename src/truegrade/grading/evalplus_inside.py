@@ -8,7 +8,6 @@ that is equal to everything passes. Rules: evalplus/evalplus@26d6d00 ``evalplus/
 
 from __future__ import annotations
 
-import base64
 import copy
 import io
 import math
@@ -74,24 +73,25 @@ def _give_up(number: int, frame: FrameType | None) -> None:
 
 
 def check(
+    given: int,
     program: str,
     entry_point: str,
     comparator: str,
     atol: float,
     limits_s: Sequence[float],
-    values: str,
     reference: str = "",
     absent: Sequence[int] = (),
 ) -> None:
     """Run the program and call it on every input; raise at the first that is not right.
 
     Args:
+        given: descriptor of a file with the inputs, pickled, and then each expected output; closed before the
+            program runs.
         program: the candidate.
         entry_point: the function to call; without it, KeyError.
         comparator: a name of `truegrade.grading.functions`.
         atol: absolute tolerance of the task.
         limits_s: CPU seconds for each call.
-        values: inputs and expected outputs, pickled, in base 64.
         reference: source of the reference, where it has to make some of the outputs.
         absent: indices of these outputs.
 
@@ -99,7 +99,9 @@ def check(
         WrongAnswer: an output is not right.
         TimeLimit: a call took too long.
     """
-    inputs, outputs = pickle.loads(base64.b64decode(values))
+    with io.BufferedReader(io.FileIO(given)) as file:  # `open` is disabled already
+        inputs = pickle.load(file)
+        outputs = [pickle.load(file) for _ in inputs]
     if absent:
         known: dict[str, Any] = {}
         exec(_compiled(reference), known)

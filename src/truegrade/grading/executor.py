@@ -76,6 +76,7 @@ class Executor(Protocol):
         disabled: Sequence[str] = (),
         preload: Sequence[str] = (),
         swallow: bool = False,
+        given: bytes | None = None,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``source`` as one program, the tests in it; see `truegrade.sandbox.Sandbox`."""

@@ -29,6 +29,7 @@ from truegrade.sandbox.frames import (
     job_frame,
     pack,
     read_frame,
+    take_file,
     take_stdin,
     value_frame,
     write_frame,
@@ -105,6 +106,8 @@ def _of_abc(callback: object) -> bool:
     return type(callback) is BuiltinFunctionType and type(callback.__self__) is ReferenceType
 
 
+GIVEN = "GIVEN"
+"""Of a source that shares its process with a program, the name of a descriptor to read from."""
 MODULE_NAME = "truegrade_candidate"
 """``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
 FILE_NAME = "<program>"
@@ -256,9 +259,20 @@ def defined_classes(trusted: str) -> dict[str, type]:
 
 
 def inside(
-    fd: int, source: str, token: bytes, disabled: Sequence[str], preload: Sequence[str], swallow: bool
+    fd: int,
+    source: str,
+    token: bytes,
+    disabled: Sequence[str],
+    preload: Sequence[str],
+    swallow: bool,
+    given: bool = False,
 ) -> None:
-    """Run program and tests as one source, in an empty namespace (``__name__`` is then ``builtins``)."""
+    """Run program and tests as one source, in an empty namespace (``__name__`` is then ``builtins``).
+
+    Args:
+        given: whether a file comes after the job; `GIVEN` is then its descriptor, which the source closes.
+    """
+    namespace = {GIVEN: take_file(fd)} if given else {}
     for name in preload:
         module, _, function = name.partition(":")
         __import__(module)
@@ -270,7 +284,7 @@ def inside(
         sys.stdin = sys.stdout = sys.stderr = Swallowed()
     write(fd, READY + token)
     pid = getpid()
-    failure = attempt(source, {}, token)
+    failure = attempt(source, namespace, token)
     if getpid() == pid:
         if failure is None:
             write(fd, THE_END + token)

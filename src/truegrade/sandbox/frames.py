@@ -54,7 +54,7 @@ CHUNK_BYTES = 1 << 20
 """Of a frame that does not arrive at once, read at a time."""
 HEADER = struct.Struct("<I")
 FD = struct.Struct("@i")
-STDIN = b"S"
+PASSED_ON = b"S"
 """The byte that a descriptor comes with."""
 
 
@@ -70,22 +70,27 @@ def job_frame(job: Job) -> bytes:
     return HEADER.pack(len(payload)) + payload
 
 
-def give_stdin(stream: int, stdin: int) -> None:
+def give_file(stream: int, file: int) -> None:
     """Pass a file on for a process to read, once it has its job."""
     link = socket(AF_UNIX, SOCK_STREAM, 0, stream)
     try:
-        link.sendmsg([STDIN], [(SOL_SOCKET, SCM_RIGHTS, FD.pack(stdin))])
+        link.sendmsg([PASSED_ON], [(SOL_SOCKET, SCM_RIGHTS, FD.pack(file))])
     finally:
         link.detach()
 
 
-def take_stdin(stream: int) -> None:
-    """Read on from the file that `give_stdin` passed on."""
+def take_file(stream: int) -> int:
+    """The descriptor that `give_file` passed on; -1 where the stream ended before."""
     link = socket(AF_UNIX, SOCK_STREAM, 0, stream)
-    passed = link.recvmsg(len(STDIN), CMSG_SPACE(FD.size))[1]
+    passed = link.recvmsg(len(PASSED_ON), CMSG_SPACE(FD.size))[1]
     link.detach()
-    if passed:
-        found = FD.unpack(passed[0][2])[0]
+    return int(FD.unpack(passed[0][2])[0]) if passed else -1
+
+
+def take_stdin(stream: int) -> None:
+    """Read on from the file that `give_file` passed on."""
+    found = take_file(stream)
+    if found >= 0:
         dup2(found, 0)
         close(found)
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from hashlib import sha256
 from importlib.util import MAGIC_NUMBER
 from marshal import dumps
@@ -239,12 +239,19 @@ def _blame(run: Supervisor, stop: Stop) -> Stop:
 
 
 def run_inside(
-    run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str], swallow: bool
+    run: Supervisor,
+    source: str,
+    disabled: Sequence[str],
+    preload: Sequence[str],
+    swallow: bool,
+    given: bytes | None = None,
 ) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     token = os.urandom(TOKEN_BYTES)
     run.prepare(kind_of(source, guarded=bool(disabled), preload=preload))
-    run.instruct(_job(run.limits, "inside", source, token, list(disabled), list(preload), swallow))
+    details = (list(disabled), list(preload), swallow, given is not None)
+    with nullcontext() if given is None else _sealed(given) as file:
+        run.instruct(_job(run.limits, "inside", source, token, *details), file)
     run.converse()
     try:
         _expect(run, "ready", token, 2)
@@ -265,7 +272,7 @@ def run_script(run: Supervisor, source: str, stdin: str, cache: CodeCache) -> St
     token = os.urandom(TOKEN_BYTES)
     key = cache.key(source, run.limits.cpu_s, run.limits.memory_bytes)
     known, asked = cache.look(key)
-    with _input(stdin) as file:
+    with _sealed(stdin.encode("utf-8", "surrogatepass")) as file:
         run.prepare(kind_of(source))
         run.instruct(_job(run.limits, "script", source, token, known, asked), file)
         run.converse()
@@ -284,16 +291,15 @@ def run_script(run: Supervisor, source: str, stdin: str, cache: CodeCache) -> St
     return said or (end if code is None or code < 0 else Stop(end.status, f"exit code {code}"))
 
 
-def _input(text: str) -> IO[bytes]:
+def _sealed(data: bytes) -> IO[bytes]:
     """A file that can be read and not written, and has no name any more."""
-    data = text.encode("utf-8", "surrogatepass")
     if sys.platform != "linux":
         with NamedTemporaryFile() as file:
             file.write(data)
             file.flush()
             return Path(file.name).open("rb")
     # In memory and sealed: Landlock lets the program open it again, as /dev/stdin.
-    with os.fdopen(os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as memory:
+    with os.fdopen(os.memfd_create("given", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as memory:
         memory.write(data)
         memory.flush()
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL

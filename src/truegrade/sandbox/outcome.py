@@ -85,12 +85,12 @@ class CallResult:
     @property
     def whole(self) -> Any:
         """The value without a bound: of trusted programs, and where a process has limits of its own."""
-        return self._read_whole[0]
+        return self._read_whole()[0]
 
-    @property
+    @cached_property
     def is_solid(self) -> bool:
         """Whether the value, which must be a trusted program's, equals its like; not so NaN and iterators."""
-        return self._read_whole[2]
+        return self._read_whole()[2]
 
     def same_as(self, expected: CallResult) -> bool:
         """Whether this is what a trusted program returned, to the bit, and something that equals its like."""
@@ -102,8 +102,12 @@ class CallResult:
     def _read(self) -> tuple[Any, bool, bool]:
         return self._read_within(MAX_VALUE_MEMORY)
 
-    @cached_property
     def _read_whole(self) -> tuple[Any, bool, bool]:
+        # What a reference returned stays for all samples, and a list of floats takes four times its bytes.
+        return self._small_whole if len(self.encoded) <= SMALL_BYTES else self._read_within(UNBOUNDED)
+
+    @cached_property
+    def _small_whole(self) -> tuple[Any, bool, bool]:
         return self._read_within(UNBOUNDED)
 
     def _read_within(self, max_memory: int) -> tuple[Any, bool, bool]:

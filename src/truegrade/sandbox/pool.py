@@ -201,6 +201,7 @@ class Sandbox:
         disabled: Sequence[str] = (),
         preload: Sequence[str] = (),
         swallow: bool = False,
+        given: bytes | None = None,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``source`` as one program; passing means that it runs to its end without an exception.
@@ -213,12 +214,13 @@ class Sandbox:
             disabled: what is set to None before it runs: ``os.kill``, or ``sys.modules:psutil``.
             preload: modules imported before that; ``tempfile:gettempdir`` also calls this function of one.
             swallow: whether stdin, stdout and stderr are one stream that takes texts and refuses to be read.
+            given: what the source reads from the descriptor ``GIVEN``, and closes before it runs a program.
             cpu_s: CPU limit for this run.
 
         Raises:
             SandboxError: the machine failed.
         """
-        return self._measure(cpu_s, lambda run: modes.run_inside(run, source, disabled, preload, swallow))
+        return self._measure(cpu_s, lambda run: modes.run_inside(run, source, disabled, preload, swallow, given))
 
     def script(
         self,

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import wire
-from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, give_stdin, job_frame, pack
+from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, give_file, job_frame, pack
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, LOST, NEAR, Stop, death
 from truegrade.sandbox.wire import WireError
@@ -117,20 +117,20 @@ class Supervisor:
         del self._on[fd]
         self._poll.unregister(fd)
 
-    def instruct(self, job: Job, stdin: IO[bytes] | None = None) -> None:
+    def instruct(self, job: Job, given: IO[bytes] | None = None) -> None:
         """Tell the program's process what to run; it waits for that in code of ours, so this is soon done.
 
         Args:
             job: what to run.
-            stdin: what a script reads; it goes after the job, for the process was there before it.
+            given: what it reads; it goes after the job, for the process was there before it.
         """
         assert self.program is not None
         left = memoryview(job_frame(job))
         try:
             while left:
                 left = left[os.write(self.program.stream, left) :]
-            if stdin is not None:
-                give_stdin(self.program.stream, stdin.fileno())
+            if given is not None:
+                give_file(self.program.stream, given.fileno())
         except (BrokenPipeError, ConnectionResetError):  # found by reading
             return
 

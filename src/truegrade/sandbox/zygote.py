@@ -2,7 +2,7 @@
 
 It never holds a sample's data: program, inputs and answers travel over streams that it makes, hands out and keeps
 no end of. The process of the next sample is forked as soon as nothing is left of the last, and waits for its job,
-so that nobody waits for a fork. What it reads on stdin comes with the job (`truegrade.sandbox.frames.give_stdin`).
+so that nobody waits for a fork. What it reads on stdin comes with the job (`truegrade.sandbox.frames.give_file`).
 Over one socket the zygote announces and the supervisor asks:
 
     b"N" with descriptors   the next process is there: its stream and, if piped, its stdout and stderr
