@@ -3,7 +3,7 @@
 import pytest
 
 from truegrade.grading import marks
-from truegrade.sandbox import Limits, outcome, wire
+from truegrade.sandbox import Limits, Sandbox, outcome, wire
 from truegrade.sandbox.outcome import Stop, conclude
 
 LIMITS = Limits(cpu_s=3.0, wall_s=4.0)
@@ -26,6 +26,19 @@ PASSED, LATE = Stop(wire.PASSED, ""), Stop(wire.TIME_LIMIT, "over 3.3 CPU second
 def test_every_run_that_a_limit_could_turn_is_marked(stop, cpu_s, wall_s, marked, repeated):
     found = conclude(stop, LIMITS, cpu_s, wall_s)
     assert (found.time_sensitive, found.close) == (marked, repeated)
+
+
+@pytest.mark.parametrize("as_tests", [False, True])
+def test_a_program_that_never_ends_is_run_once(monkeypatch, as_tests):
+    runs = []
+    once = Sandbox._once
+    monkeypatch.setattr(Sandbox, "_once", lambda *args: runs.append(once(*args)) or runs[-1])
+    with Sandbox(Limits(cpu_s=0.5, wall_s=60.0), workers=1, allow_unsafe=True) as sandbox:
+        if as_tests:
+            found = sandbox.judge("def f():\n    while True: pass", "f()", ["f"])
+        else:
+            found = sandbox.script("while True: pass")
+    assert found.status == wire.TIME_LIMIT and len(runs) == 1
 
 
 def test_time_spent_waiting_for_a_core_is_nobodys():

@@ -32,9 +32,10 @@ LOOK_S = 0.01
 class Sandbox:
     """An executor (`truegrade.grading.executor.Executor`); use it as a context manager.
 
-    A run that ended within a tenth of a time limit is repeated once, and the second outcome stands, marked
-    ``time_sensitive``. Processes are forked per run and are gone, with all they wrote, when it returns; the warm
-    interpreters that fork them are started when first needed and live until `close`.
+    A run that ended by itself within a tenth of a time limit is repeated once, and the second outcome stands,
+    marked ``time_sensitive``; one that goes on is ended a tenth past the limit. Processes are forked per run and
+    are gone, with all they wrote, when it returns; the warm interpreters that fork them are started when first
+    needed and live until `close`.
 
     Args:
         limits: of every run; a run may be given its own CPU limit.
