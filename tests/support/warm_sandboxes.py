@@ -18,9 +18,10 @@ ALWAYS = ("truegrade.pipeline.grade", "truegrade.pipeline.asking")
 IF_IMPORTED = (
     *("truegrade.analysis.audit.contests", "truegrade.apps.evolve.subject"),
     *("truegrade.apps.assay.running", "truegrade.apps.assay.opening", "truegrade.apps.assay.targets.asking"),
-    *("livecodebench_rows", "contest_rows", "prediction_rows"),
+    *("livecodebench_rows", "contest_rows", "prediction_rows", "probe_grading"),
+    *("test_extraction_limits", "test_hardening", "test_perfect_answers"),
 )
-"""The same, which few tests ask for; what helpers of tests open among them."""
+"""The same, which few tests ask for; what tests and their helpers open, one for each of many rows, among them."""
 
 IDLE = 4
 """How many stay open that nobody uses; each is three or more processes."""

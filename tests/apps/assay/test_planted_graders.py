@@ -9,7 +9,6 @@ import pytest
 from targets_support import jailed
 
 from support import planted_graders
-from support.thorough import thorough
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.folder import AssayFolder
 from truegrade.apps.assay.measures import holds_for, read_grader_condition
@@ -117,8 +116,6 @@ SHORTEST = {
     ],
 }  # fmt: skip
 """Grader to its shortest programs: what each is about, what closes it, and what the program holds with seed 0."""
-OFTEN = ("second_never_run",)
-"""Graders that `make test` measures; the others are thorough."""
 EVERY_DANGER = ("time_out_pays", "poisoned_by_exec", "shadowed_builtins")
 """Graders whose fault only a dangerous cheat shows; the others are sent harmless ones where time counts."""
 
@@ -209,7 +206,8 @@ def test_each_grader_is_planted():
 
 
 @jailed
-@pytest.mark.parametrize("name", [name if name in OFTEN else thorough(name) for name in FAULTS])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FAULTS)
 def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folders):
     danger = None if name in EVERY_DANGER else "h0"
     measure, found = measured(name, folders(0, danger), 0, danger)
