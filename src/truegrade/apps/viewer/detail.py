@@ -39,7 +39,7 @@ Report = Literal["stored", "rebuilt", "counted", "older", "none"]
 journals, which needs the data set at hand; of an older summary, because it is not; or nothing without either."""
 
 
-class References:
+class ReferencePrograms:
     """The data sets' own programs beside the answers of runs, read when the first is asked for."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Reports:
         references: shown beside answers that are refused.
     """
 
-    def __init__(self, references: References) -> None:
+    def __init__(self, references: ReferencePrograms) -> None:
         self._references = references
         self._folder = tempfile.TemporaryDirectory(prefix="truegrade-view-")
         self._made: dict[str, tuple[Mapping[str, Stamp], Path]] = {}

@@ -89,7 +89,7 @@ class Site:
         self.root = root
         self.catalogue = RunCatalogue(root)
         self.tables = Tables()
-        self.references = detail.References()
+        self.references = detail.ReferencePrograms()
         self.reports = detail.Reports(self.references)
 
 
