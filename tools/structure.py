@@ -19,6 +19,7 @@ import tempfile
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from statistics import median
@@ -56,6 +57,7 @@ def docstring_lines(tree: ast.Module) -> set[int]:
     return documented
 
 
+@cache
 def lines_of_code(source: str) -> int:
     """Lines that are neither blank, nor a comment, nor a docstring."""
     documented = docstring_lines(ast.parse(source))

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from support.forged_suites import forged
+from support.thorough import one_in
 from truegrade.apps.assay.cheats import CHEATS
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.marks import chance_of
@@ -236,7 +237,7 @@ def test_a_liar_is_told_from_a_wrong_program(graded):
     assert graded(PLAIN_TASK, "def add(a, b):\n    return b + a\n").reason is Reason.WRONG_ANSWER
 
 
-@pytest.mark.parametrize("turn", range(4))
+@pytest.mark.parametrize("turn", one_in(2, range(4)))
 def test_no_cheat_of_the_assay_passes(graded, turn):
     cheats = [one for one in CHEATS if "function" in one.forms]
     assert len(cheats) > 40

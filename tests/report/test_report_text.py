@@ -201,7 +201,8 @@ COMMANDS = (
     ("run", "micro-repair", "--limit", "3", "-n", "2", "-m", "baseline/buggy", "--out", "b"),
     ("run", "micro-repair", "--limit", "2", "-m", "baseline/reference", "-m", "baseline/buggy", "--out", "more"),
     ("compare", "a", "b"), ("compare", "a", "b", "a"), ("leaderboard", "."),
-    ("assay", "micro-repair", "--limit", "1", "--as", "strict", "--as", "tests-inside"),
+    ("assay", "micro-repair", "--limit", "1", "--as", "strict", "--as", "tests-inside", "--per-problem", "4",
+     "--inputs", "20", "--probes", "right,mutants,stubs,must-fail"),
 )  # fmt: skip
 
 
