@@ -147,7 +147,7 @@ def test_without_a_jail_it_is_refused(write, monkeypatch):
     from truegrade.sandbox.limits import Protection
 
     bare = Protection(level=1, why="resource limits only")
-    monkeypatch.setattr(pool, "detect", lambda _=3: bare)
+    monkeypatch.setattr(pool, "detect", lambda *_: bare)
     monkeypatch.setattr("truegrade.apps.assay.targets.opening.detect", lambda: bare)
     file = write(LEAKY)
     target = open_target(f"{file}:reward")
