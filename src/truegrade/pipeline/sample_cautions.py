@@ -398,8 +398,8 @@ def count_cautions(
     sensitive = sum(o.time_sensitive for o in outcomes)
     if sensitive:
         said = (
-            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
-            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
+            f"{sensitive} of {len(outcomes)} verdicts were decided by a time limit or used half of one, and may"
+            " differ on another machine; `truegrade grade RUN --timeout SECONDS` settles them"
         )
         found.append(caution("time-limit", said, sensitive, len(outcomes)))
     if order is not None and (sentence := order.warning()):
