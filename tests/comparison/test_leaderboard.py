@@ -134,6 +134,6 @@ def test_the_page_fits_and_sorts(folder, tmp_path, chromium, width, scheme):
         assert window.locator(names).all_inner_texts()[:3] == before[:3]
         assert window.locator("#board-0 thead th[aria-sort=ascending]").inner_text().startswith("rank")
         window.locator("#board-0 tbody a").first.click()
-        assert window.locator(".made:target dd").first.is_visible()
+        window.locator(".made:target dd").first.wait_for()  # the fold opens once the address has changed
     window.close()
     assert trouble == []
