@@ -374,8 +374,12 @@ def report_files(
 
     opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
     if not window and cutoff is None:
-        reported, summary = _so_far(opened, as_path(data), notice)
-        beside = references_at_hand(opened) if file_format == "html" else {}
+        if is_outgrown(opened):
+            reported, summary, problems = _so_far(opened, as_path(data), notice)
+            beside = reference_programs(problems)
+        else:
+            reported, summary = opened, None
+            beside = references_at_hand(opened) if file_format == "html" else {}
         return track(opened, trackers, export_report(reported, file_format, as_path(out), summary, beside))
     if log_to:
         raise UserError("`log_to` logs whole runs: leave out `window` and `cutoff`")
@@ -390,21 +394,16 @@ def report_files(
     return export_report(opened, file_format, as_path(out) or own, summary, reference_programs(problems))
 
 
-def _so_far(run_: Run, data: Path | None, notice: Notice) -> tuple[Run, Summary | None]:
-    """A run as it is to be reported, and the summary of it; None for the stored one.
-
-    A run that was stopped is counted here, which needs its data set.
-    """
+def _so_far(run_: Run, data: Path | None, notice: Notice) -> tuple[Run, Summary, Mapping[str, Problem]]:
+    """A run that was stopped as it is to be reported, its summary, counted here, and its problems."""
     from truegrade.report.wording import how_far
 
-    if not is_outgrown(run_):
-        return run_, None
     run_ = run_.so_far()
     problems = problems_of(run_, load_for(run_, None, data, ignore, download_progress))
     summary = summarise_so_far(run_, problems)
     if told := how_far(summary):
         notice(f"partial result: {told}")
-    return run_, summary
+    return run_, summary, problems
 
 
 def export(

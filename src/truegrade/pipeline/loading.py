@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +16,6 @@ from truegrade.benchmarks import (
     REGISTRY,
     find_benchmark,
     known_benchmark,
-    load_benchmark,
     load_found,
 )
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
@@ -31,7 +30,7 @@ from truegrade.store import Manifest, Run
 from truegrade.store.importers import SourceFile, find_format
 from truegrade.store.importers.logs import is_inspect_log
 from truegrade.store.importers.reading import ZIP_MAGIC, opened_zip
-from truegrade.store.journal import Notice
+from truegrade.store.journal import Notice, ignore
 from truegrade.store.packing import is_pack
 
 Shown = Callable[[str], AbstractContextManager[Callable[[int, int | None], None]]]
@@ -136,15 +135,13 @@ def problems_at_hand(run_: Run) -> dict[str, Problem]:
         NotComparable: the data at hand is another version.
     """
     identity = run_.manifest.benchmark
-    data = Path(identity.source) if Path(identity.source).exists() else None
-    name = identity.name if identity.name in BENCHMARKS else _rows(run_)
-    loaded = load_benchmark(name, data, identity.args)
-    if loaded.dataset_sha256 != identity.dataset_sha256:
-        raise NotComparable(
-            f"{run_.path} was made from another version of {identity.name} than the data at hand, so it cannot be"
-            " counted here; grade it where its data is"
-        )
-    return problems_of(run_, loaded)
+    given = Path(identity.source) if identity.name in BENCHMARKS and Path(identity.source).exists() else None
+    return problems_of(run_, load_for(run_, None, given, ignore, _unshown))
+
+
+def _unshown(_: str) -> AbstractContextManager[Callable[[int, int | None], None]]:
+    """Of what is at hand nothing is downloaded."""
+    return nullcontext(lambda done, total: None)
 
 
 def reference_programs(problems: Mapping[str, Problem]) -> dict[str, str]:

@@ -157,10 +157,12 @@ def read_views(
         for verdict in run.verdicts(profile):
             if verdict.key in wanted:
                 verdicts[verdict.key][profile] = verdict
-    return [
-        view_sample(key, completions.get(key), list(verdicts[key].values()), references.get(key.problem_id, ""))
-        for key in chosen
-    ]
+
+    def view(key: SampleKey) -> SampleView:
+        judged = list(verdicts[key].values())
+        return view_sample(key, completions.get(key), judged, lambda: references.get(key.problem_id, ""))
+
+    return [view(key) for key in chosen]
 
 
 def _within_budget(views: Iterable[SampleView], prompts: Prompts, max_chars: int) -> list[SampleView]:

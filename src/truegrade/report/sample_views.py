@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -140,7 +140,10 @@ class SampleView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def view_sample(
-    key: SampleKey, completion: Completion | None, verdicts: Sequence[Verdict], reference: str = ""
+    key: SampleKey,
+    completion: Completion | None,
+    verdicts: Sequence[Verdict],
+    reference: Callable[[], str] = str,
 ) -> SampleView:
     """Gather one sample.
 
@@ -148,9 +151,11 @@ def view_sample(
         key: of the sample.
         completion: None where the run stores none.
         verdicts: one a profile.
-        reference: the data set's program for the problem; empty where there is none, or it is not at hand.
+        reference: gives the data set's program for the problem, empty where there is none, or it is not at hand;
+            called for a sample that some profile refuses.
     """
-    beside = excerpt(reference) if reference and not all(verdict.passed for verdict in verdicts) else None
+    program = "" if all(verdict.passed for verdict in verdicts) else reference()
+    beside = excerpt(program) if program else None
     answers = list(dict.fromkeys(v.answer for v in verdicts if v.answer is not None))
     views = tuple(_verdict_view(v, None if v.answer is None else answers.index(v.answer)) for v in verdicts)
     if completion is None or completion.text is None:

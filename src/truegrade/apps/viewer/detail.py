@@ -20,7 +20,7 @@ from truegrade.files.json_text import UNREADABLE
 from truegrade.files.kept import LastKept
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.finishing import summarise_so_far
-from truegrade.pipeline.loading import data_at_hand, problems_at_hand, references_at_hand
+from truegrade.pipeline.loading import data_at_hand, problems_at_hand, reference_programs, references_at_hand
 from truegrade.records import Estimate
 from truegrade.report.html import write_report
 from truegrade.statistics.reasoning_records import ShareDifference
@@ -89,8 +89,11 @@ class Reports:
                     shutil.rmtree(page.parent, ignore_errors=True)
                 page = Path(tempfile.mkdtemp(dir=self._folder.name)) / "report.html"
                 run = Run.open(folder.path).so_far()
-                summary = summarise_so_far(run, problems_at_hand(run)) if kind == "counted" else None
-                write_report(run, page, summary, self._references.of(folder))
+                if kind == "counted":
+                    problems = problems_at_hand(run)
+                    write_report(run, page, summarise_so_far(run, problems), reference_programs(problems))
+                else:
+                    write_report(run, page, references=self._references.of(folder))
                 self._made[folder.id] = (folder.files, page)
             return page.read_bytes()
 

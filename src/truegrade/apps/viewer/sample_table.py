@@ -153,10 +153,8 @@ class SampleTable:
             prompt = self._prompts.get(key.problem_id)
             stored = prompt and _read_at(self._prompted.path, prompt, StoredPrompt)
         messages = stored.prompt.messages if stored else ()
-        refused = not all(verdict.passed for verdict in verdicts)
-        reference = references().get(key.problem_id, "") if refused else ""
         return OneSample(
-            view=view_sample(key, asked, verdicts, reference),
+            view=view_sample(key, asked, verdicts, lambda: references().get(key.problem_id, "")),
             prompt=[(message.role, excerpt(message.content)) for message in messages],
         )
 
