@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import NamedTuple
 
 TOKEN = "a-token-of-the-tests"
@@ -25,7 +26,20 @@ class Served(NamedTuple):
         import httpx2
 
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-        return httpx2.Client(base_url=self.address, headers=headers, timeout=60, trust_env=False, **more)
+        # Every client would read the certificates of the machine anew, for an address that has none.
+        return httpx2.Client(
+            base_url=self.address, headers=headers, timeout=60, trust_env=False, verify=False, **more
+        )
+
+    def wait_until_busy(self, running, waiting=0):
+        """Return once so many programs run, and so many wait for a worker."""
+        names = {"truegrade_workers_busy": running, "truegrade_queue_length": waiting}
+        expected = {f"{name} {number:.1f}" for name, number in names.items()}
+        with self.http() as http:
+            until = time.monotonic() + 60
+            while not expected <= set(http.get("/metrics").text.splitlines()):
+                assert time.monotonic() < until, expected
+                time.sleep(0.02)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

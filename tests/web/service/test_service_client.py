@@ -58,13 +58,13 @@ def test_nobody_there():
 
 
 def test_a_busy_service_is_asked_again(serve):
-    with serve("--max-queue", "2") as service, ThreadPoolExecutor(8) as threads:
+    with serve("--max-queue", "2") as service, ThreadPoolExecutor(4) as threads:
 
         def ask(number):
             with Client(service.address, service.token) as client:
                 return client.execute(f"print({number}); import time; time.sleep(0.2)").stdout
 
-        assert list(threads.map(ask, range(8))) == [f"{number}\n" for number in range(8)]
+        assert list(threads.map(ask, range(4))) == [f"{number}\n" for number in range(4)]
 
 
 def test_it_waits_as_long_as_it_is_told():

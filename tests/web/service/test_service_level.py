@@ -36,7 +36,7 @@ def test_it_refuses_before_it_listens_and_says_what_to_install(monkeypatch):
 
 def test_told_to_it_grades_and_says_the_level_everywhere(serve, doubling):
     endless = {"text": "```python\ndef double(x):\n    while True: pass\n```"}
-    doubling["task"]["cpu_s"] = 1.0
+    doubling["task"]["cpu_s"] = 0.5
     replies = [{"text": f"```python\ndef double(x):\n    return {code}\n```"} for code in ("2 * x", "3 * x")]
     with serve("--allow-unsafe", through=THROUGH) as service, service.http() as http:
         graded = http.post("/v1/grade", json={"problem": doubling, "completions": replies}).json()

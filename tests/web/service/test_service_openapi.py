@@ -62,12 +62,9 @@ def test_whatever_a_body_holds_it_is_read_or_refused(body):
         assert decode(msgspec.json.encode(request), GradeRequest) == request
 
 
-EXAMPLES = 15
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", one_in(2, ["POSITIVE", "NEGATIVE"]))
-def test_a_fuzzer_finds_no_difference_between_document_and_service(service, mode):
+@pytest.mark.parametrize(("mode", "examples"), one_in(3, [("POSITIVE", 4), ("POSITIVE", 15), ("NEGATIVE", 15)]))
+def test_a_fuzzer_finds_no_difference_between_document_and_service(service, mode, examples):
     """Of schemathesis' checks all but one: the schema cannot say which names of benchmarks exist."""
     schemathesis = pytest.importorskip("schemathesis", reason="the fuzzer is not installed")
     from hypothesis import HealthCheck, Phase, settings
@@ -87,9 +84,9 @@ def test_a_fuzzer_finds_no_difference_between_document_and_service(service, mode
             continue  # nothing can be wrong about it
         cases = operation.as_strategy(generation_mode=schemathesis.GenerationMode[mode])
         settings(
-            max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+            max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )(given(case=cases)(fuzz))()  # fmt: skip
     posts = [route.path for route in ROUTES if route.method == "POST"]
-    assert all(asked[path] >= EXAMPLES for path in posts)
+    assert all(asked[path] >= examples for path in posts)
     assert mode == "NEGATIVE" or len(asked) == len(ROUTES) - 1  # all but the document itself

@@ -209,14 +209,14 @@ def test_a_program_that_writes_into_its_judge_is_told_apart(http):
 
 
 def test_a_request_sets_the_memory_limit(http):
-    hungry = "    taken = bytearray(600 * 2**20)\n    return n * n"
+    hungry = "    taken = bytearray(300 * 2**20)\n    return n * n"
     assert rewarded(http, FUNCTION, function(hungry))["reasons"] == ["passed"]
-    assert rewarded(http, FUNCTION, function(hungry), memory_bytes=2**29)["reasons"] == ["memory_limit"]
+    assert rewarded(http, FUNCTION, function(hungry), memory_bytes=2**28)["reasons"] == ["memory_limit"]
 
 
 def test_a_request_sets_the_time_limit(http):
-    """Half a second of CPU time is within the profile's ten seconds, and beyond a limit of a tenth."""
-    busy = "    import time\n    while time.process_time() < .5: pass\n    return n * n"
+    """A third of a second of CPU time is within the profile's ten seconds, and beyond a limit of a tenth."""
+    busy = "    import time\n    while time.process_time() < .3: pass\n    return n * n"
     assert rewarded(http, FUNCTION, function(busy))["reasons"] == ["passed"]
     assert rewarded(http, FUNCTION, function(busy), cpu_s=4)["reasons"] == ["passed"]
     assert rewarded(http, FUNCTION, function(busy), cpu_s=0.1)["reasons"] == ["time_limit"]

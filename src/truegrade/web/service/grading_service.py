@@ -248,13 +248,13 @@ class Service:
         settings.check()
         with_packages({}, settings.packages)
         self.settings = settings
+        self.catalogue = NameCatalogue(settings.benchmarks, settings.max_cpu_s, settings.max_memory_bytes)
+        for name in settings.profiles:
+            self.catalogue.known_profile(name)
         self.executors = Executors(
             settings.workers, allow_unsafe=settings.allow_unsafe, packages=settings.packages
         )
         self.level, self.protection = self._prove()
-        self.catalogue = NameCatalogue(settings.benchmarks, settings.max_cpu_s, settings.max_memory_bytes)
-        for name in settings.profiles:
-            self.catalogue.known_profile(name)
         self.grader = JobGrader(self.catalogue, self.executors, settings.profiles)
         self.workload = Workload(settings.workers, settings.max_queue)
         self.metrics = Metrics(self.workload, self.level, self.executors.code)
