@@ -50,7 +50,12 @@ def test_a_name_that_is_not_known_is_answered_with_the_closest():
 
 
 def test_the_first_line_names_the_included_model_where_none_is_asked_for(tmp_path):
-    said = CliRunner().invoke(main, ["run", "micro-repair", "--limit", "1", "--out", str(tmp_path / "run")])
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        '{"id": 0, "prompt": "def f():", "entry_point": "f", "reference": "    return 1",'
+        ' "tests": "assert f() == 1"}'
+    )
+    said = CliRunner().invoke(main, ["run", str(rows), "--out", str(tmp_path / "run")])
     first = "note: evaluating the included model, embedded/truegrade-micro; name another by --model"
     assert said.stderr.splitlines()[0] == first
 

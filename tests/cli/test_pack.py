@@ -7,24 +7,37 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 import truegrade
 from truegrade import api
 from truegrade.apps.viewer.viewer_server import ViewServer
+from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.files.unpacking import FREE_BYTES
 from truegrade.store import Run
 from truegrade.store.packing import HEAD, PackHead, pack_run
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, humaneval_file):
+    """A folder with two runs on three problems, and a pack of the first."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
+        for name, model in (("good", "baseline/reference"), ("bad", "baseline/lookup")):
+            truegrade.run("humaneval", model=model, limit=3, profiles=["strict", "human-eval"], out=f"runs/{name}")
+        done = CliRunner().invoke(main, ["pack", "runs/good"])
+        assert (done.exit_code, done.stdout, done.stderr) == (0, "good.truegrade\n", "")
+    return folder
+
+
 @pytest.fixture
-def packed(cli, tmp_path, monkeypatch):
-    """Two runs on three problems, and a pack of the first."""
+def packed(made, cli, tmp_path, monkeypatch):
+    """The pack, beside the runs, in a copy of that folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name, model in (("good", "baseline/reference"), ("bad", "baseline/lookup")):
-        truegrade.run("humaneval", model=model, limit=3, profiles=["strict", "human-eval"], out=f"runs/{name}")
-    done = cli("pack", "runs/good")
-    assert done == (0, "good.truegrade\n", "")
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return Path("good.truegrade")
 
 
@@ -43,7 +56,7 @@ def rewritten(pack, out, change):
     return out
 
 
-def test_the_same_run_gives_the_same_bytes_and_no_path_of_this_machine(packed, tmp_path):
+def test_the_same_run_gives_the_same_bytes_and_no_path_of_this_machine(packed, made):
     (Path("runs/good") / "samples.log").write_text("no part of a run")
     assert pack_run(Run.open(Path("runs/good")), Path("again.truegrade")).read_bytes() == packed.read_bytes()
     assert pack_run(Run.open(packed), Path("once-more.truegrade")).read_bytes() == packed.read_bytes()
@@ -55,7 +68,7 @@ def test_the_same_run_gives_the_same_bytes_and_no_path_of_this_machine(packed, t
         HEAD, "manifest.json", "prompts.jsonl", "completions.jsonl", "summary.json",
         "verdicts.strict@5.jsonl", "verdicts.human-eval@6d43fb9.jsonl",
     }  # fmt: skip
-    assert str(tmp_path).encode() not in texts and b'"/' not in texts
+    assert str(made).encode() not in texts and b'"/' not in texts
 
 
 def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(packed, cli):

@@ -358,7 +358,7 @@ def replies_of(folder):
     return [len(path.read_bytes().splitlines()) for path in sorted(Path(folder).glob("*/completions.jsonl"))]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_kill_9_in_the_second_pair_leaves_a_page_and_the_same_command_asks_only_the_rest(cli):
     with scripted.scripted_server(answer) as server:
         command = ["run", *of_service(server, "a", "b"), "--json"]
@@ -383,6 +383,7 @@ def test_kill_9_in_the_second_pair_leaves_a_page_and_the_same_command_asks_only_
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_quick_with_a_service_killed_and_resumed(cli):
     with scripted.scripted_server(answer) as server:
         service = ("-m", "openai-compatible/x", "--base-url", server.url, "--max-connections", "1")

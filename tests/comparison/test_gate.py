@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 from comparison_runs import build, single
 
+from truegrade.analysis import gate
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.gate import comparison_condition, gate_comparison, gate_lines, gate_run, run_condition
 from truegrade.cli import main
@@ -21,6 +22,12 @@ def runs(tmp_path_factory):
     return [build(folder / "before", single(BEFORE)), build(folder / "after", single("1" * 50 + "0" * 50))]
 
 
+@pytest.fixture
+def coarse(monkeypatch):
+    """Few true rates and differences are tried, for tests that ask whether a condition holds."""
+    monkeypatch.setattr(gate, "_STEP", 0.1)
+
+
 def result(text, runs):
     (found,) = gate_comparison(comparison_condition(text), compare_runs(runs))
     return found
@@ -31,7 +38,7 @@ def result(text, runs):
     [("worse", True, False), ("better", False, True), ("difference < -0.1", True, False), ("p < 0.01", True, True),
      ("lost > 19", True, False), ("won and not worse", False, True), ("rate_after < 0.6", True, False)],
 )  # fmt: skip
-def test_a_condition_holds_where_its_numbers_say_so(runs, text, forwards, backwards):
+def test_a_condition_holds_where_its_numbers_say_so(runs, coarse, text, forwards, backwards):
     assert (result(text, runs).holds, result(text, runs[::-1]).holds) == (forwards, backwards)
 
 
@@ -60,7 +67,7 @@ def test_the_gate_on_a_run_names_rates_that_a_binomial_draw_bears_out(runs):
     assert "at most 5 % where the true rate is" in second
 
 
-def test_missing_samples_can_end_a_gate_and_are_not_drawn(runs):
+def test_missing_samples_can_end_a_gate_and_are_not_drawn(runs, coarse):
     summary = read_summary(runs[0])
     lacking = msgspec.structs.replace(summary, answered=summary.answered - 2)
     assert [gate_run(run_condition(text), lacking)[0].holds for text in ("missing", "missing > 2")] == [
@@ -77,7 +84,7 @@ def test_what_is_no_condition_is_told_with_the_names_there_are():
         run_condition("rate")
 
 
-def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, tmp_path):
+def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, coarse, tmp_path):
     def told(*words):
         done = CliRunner().invoke(main, [str(word) for word in words])
         return done.exit_code, done.stderr
@@ -87,7 +94,18 @@ def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, tmp_path):
     code, said = told("compare", *runs_paths(runs), "--fail-if", "better", "--json")
     assert code == 0 and "gate `better` does not hold for" in said
     assert told("compare", *runs_paths(runs), "--table", "--fail-if", "worse")[0] == 2
-    asked = ("run", "micro-repair", "--limit", "4", "--out", tmp_path / "run", "-m", "baseline/empty")
+    asked = (
+        "run",
+        "micro-repair",
+        "-T",
+        "size=12",
+        "--limit",
+        "4",
+        "--out",
+        tmp_path / "run",
+        "-m",
+        "baseline/empty",
+    )
     code, said = told(*asked, "--fail-if", "rate < 0.5")
     assert code == 3 and "gate `rate < 0.5` holds for pass@1 under strict@" in said
     assert told(*asked, "--fail-if", "missing")[0] == 0

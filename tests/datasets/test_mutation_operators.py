@@ -172,7 +172,7 @@ def check_mutants(code, options):
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(EXPRESSIONS, st.booleans())
 def test_a_mutant_differs_in_its_span_alone(expression, raw):
     code = f"def f(a, b):\n    a += ({expression})\n    return a"

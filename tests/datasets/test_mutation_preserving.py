@@ -161,7 +161,7 @@ def test_a_rewriting_keeps_the_meaning(program, rewriting):
     code = source(program)
     other = rewritten(rewriting, code)
 
-    @settings(max_examples=25)
+    @settings(max_examples=12)
     @given(st.lists(st.integers(-8, 8), max_size=6), st.integers(-3, 12))
     def agree(xs, n):
         assert run(other, xs, n) == run(code, xs, n)

@@ -104,7 +104,8 @@ def value_in(read, reply: str) -> str | None:
     return value and value.strip()
 
 
-CASES = [(kind, family) for kind in READERS for family in THOUGHTS]
+CASES = [(kind, family) for family in THOUGHTS for kind in READERS]
+"""Every second case is of another extraction for the same family."""
 
 
 def test_every_row_of_the_table_is_one_of_these():
@@ -113,7 +114,7 @@ def test_every_row_of_the_table_is_one_of_these():
         assert pairs and all(re.search(family.end, end) for _, end in pairs), family.source
 
 
-@pytest.mark.parametrize(("kind", "family"), CASES)
+@pytest.mark.parametrize(("kind", "family"), one_in(2, CASES))
 def test_an_answer_behind_a_thought_is_found_and_a_draft_in_a_cut_one_is_not(kind, family):
     read, answers, drafts = READERS[kind]
     begin, end = THOUGHTS[family]
@@ -233,7 +234,7 @@ def test_what_surrounds_a_marker_says_what_it_is(name):
 @pytest.mark.parametrize(
     "text",
     one_in(
-        3,
+        5,
         [
             *(
                 "<|x|>" * 40_000,

@@ -257,7 +257,7 @@ def test_the_prompt_of_a_cut_stream_is_paid_for(make_request):
 
 def test_a_silent_server_is_timed_out(make_request):
     with anthropic_server(Answer(hold=True), Told("ok")) as server:
-        policy = RequestPolicy(timeout_s=3, backoff_s=0.01)
+        policy = RequestPolicy(timeout_s=1, backoff_s=0.01)
         (reply,), _ = run(server.url, make_request(), request_policy=policy)
     assert [attempt.error for attempt in reply.attempts] == ["timed out", None]
 

@@ -206,21 +206,25 @@ def test_what_a_profile_says_it_takes_is_what_it_takes(name: str) -> None:
     benchmark = profile.only.get("function", ("humaneval",))[0]
     problem = Problem(id="HumanEval/0", benchmark=benchmark, dataset_sha256="d" * 64, cluster="a", task=task)
 
-    def passes(text: str) -> bool:
+    def passes(text: str, sandbox: Sandbox) -> bool:
         completion = Completion(
             benchmark="humaneval", dataset_sha256="d" * 64, problem_id="HumanEval/0", sample=0,
             config_sha256="c" * 64, prompt_sha256="p" * 64, text=WRAPPED.get(name, "{}").replace("{}", text),
             model="m",
         )  # fmt: skip
         answer = profile.answer(problem, completion)
-        with Sandbox(profile.limits, workers=1) as sandbox:
-            return answer.value is not None and profile.judgement(problem, answer, sandbox).reason == "passed"
+        return answer.value is not None and profile.judgement(problem, answer, sandbox).reason == "passed"
 
-    assert (passes(FENCED), passes(BODY)) == {
-        "continuation": (False, True),
-        "program": (True, False),
-        "either": (True, True),
-    }[profile.takes]
+    with Sandbox(profile.limits, workers=1) as sandbox:
+        found = passes(FENCED, sandbox), passes(BODY, sandbox)
+    assert (
+        found
+        == {
+            "continuation": (False, True),
+            "program": (True, False),
+            "either": (True, True),
+        }[profile.takes]
+    )
 
 
 def test_chat_replies_under_a_grader_of_continuations_are_told_and_so_is_the_spread(mine: Path) -> None:

@@ -46,17 +46,17 @@ def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
 def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(model):
     field, body, _ = SERVICES[model]
     with vendor_server(lambda _: scripted.Answer(body, delay_s=0.05)) as (server, url):
-        options = ("--base-url", url, "--limit", "30", "--max-connections", "4", "--out", "run", "--json")
+        options = ("--base-url", url, "--limit", "20", "--max-connections", "4", "--out", "run", "--json")
         command = ["run", "humaneval", "--no-grade", "--model", model, *options]
-        signalled(command, lambda: len(server.requests) >= 15, signal.SIGKILL)
+        signalled(command, lambda: len(server.requests) >= 10, signal.SIGKILL)
         stored = len(truegrade.load("run").answered())
-        assert 5 < stored < 30
+        assert 5 < stored < 20
         assert CliRunner().invoke(main, command).exit_code == 0
         asked = Counter(json.dumps(request.body[field]) for request in server.requests)
-    assert len(asked) == 30
-    assert sum(asked.values()) - 30 <= 4, "at most the requests under way are asked again"
+    assert len(asked) == 20
+    assert sum(asked.values()) - 20 <= 4, "at most the requests under way are asked again"
     completions = list(truegrade.load("run").completions())
-    assert len({c.key for c in completions}) == len(completions) == 30
+    assert len({c.key for c in completions}) == len(completions) == 20
     assert {(c.text, c.reasoning, c.usage.output_tokens) for c in completions} == {("text", "hm", 20)}
 
 

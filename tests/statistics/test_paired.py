@@ -156,7 +156,7 @@ def test_at_its_ends_the_statistic_is_the_normal_quantile(wins, losses, tasks):
 @pytest.mark.parametrize(
     ("wins", "losses"), one_in(2, [(0.02, 0.0), (0.02, 0.02), (0.1, 0.02), (0.3, 0.2), (0.6, 0.0)])
 )
-@pytest.mark.parametrize("tasks", [20, 100])
+@pytest.mark.parametrize("tasks", one_in(2, [20, 100]))
 @pytest.mark.parametrize("alike", one_in(3, [0.0, 0.8]))
 def test_the_interval_covers_in_clusters_of_three(tasks, wins, losses, alike):
     rng, runs, hits = np.random.default_rng(11), 250, 0

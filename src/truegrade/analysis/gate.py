@@ -8,6 +8,7 @@ estimate anew from a normal distribution with the standard error of its interval
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from math import sqrt
 from statistics import NormalDist
 
@@ -121,6 +122,7 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, counts: Mapping
     if draws is None:
         return result
 
+    @cache
     def chance(true: float) -> float | None:
         error = sqrt(true * (1 - true) / draws)
 

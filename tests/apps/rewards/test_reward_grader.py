@@ -99,11 +99,11 @@ def test_a_program_that_sets_out_to_change_its_verdict_earns_what_was_set(pool):
 
 
 def test_limits_travel_with_the_request(pool):
-    slow = "sum(range(10**7)) and n * n"
-    hungry = "len(bytearray(600 * 2**20)) and n * n"
-    replies = [square(slow), square(hungry), square()]
+    slow = "sum(range(5 * 10**6)) and n * n"
+    hungry = "len(bytearray(300 * 2**20)) and n * n"
+    replies = [square(slow), square(hungry, truth=["assert f(1) == 1"]), square()]
     assert values(replies) == [1.0, 1.0, 1.0]
-    with RewardGrader(limits={"cpu_s": 0.2, "memory_bytes": 2**29}) as grader:
+    with RewardGrader(limits={"cpu_s": 0.1, "memory_bytes": 2**28}) as grader:
         rewards = grader.grade_sync(replies)
     assert [it.reason for it in rewards] == ["time_limit", "memory_limit", "passed"]
 
