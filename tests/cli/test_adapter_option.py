@@ -37,6 +37,8 @@ def test_a_run_with_another_adapter_is_another_run(llama_folder, adapters, tmp_p
     asked = (
         "run",
         "micro-repair",
+        "-T",
+        "size=12",
         "--no-grade",
         "--limit",
         "2",
@@ -69,6 +71,8 @@ def test_models_that_take_none(model, adapters, tmp_path, monkeypatch):
     result = invoke(
         "run",
         "micro-repair",
+        "-T",
+        "size=12",
         "--no-grade",
         "-T",
         "size=2",
@@ -85,7 +89,15 @@ def test_models_that_take_none(model, adapters, tmp_path, monkeypatch):
 
 def test_one_adapter_at_a_time(adapters):
     result = invoke(
-        "run", "micro-repair", "--no-grade", "-M", f"adapter={adapters / '1'}", "--adapter", adapters / "0"
+        "run",
+        "micro-repair",
+        "-T",
+        "size=12",
+        "--no-grade",
+        "-M",
+        f"adapter={adapters / '1'}",
+        "--adapter",
+        adapters / "0",
     )
     assert result.exit_code == 2
     assert "--adapter and -M adapter" in result.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import get_completion_class
+from click.testing import CliRunner
 
 from truegrade.benchmarks import REGISTRY as BENCHMARKS
 from truegrade.cli import main
@@ -90,8 +91,8 @@ def test_commands_and_options():
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell_asks_truegrade(shell):
-    script = subprocess.run([TRUEGRADE, "completion", shell], capture_output=True, text=True, check=True).stdout
-    assert f"{VARIABLE}={shell}_complete" in script
+    done = CliRunner().invoke(main, ["completion", shell])
+    assert done.exit_code == 0 and f"{VARIABLE}={shell}_complete" in done.stdout
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

@@ -123,7 +123,7 @@ def test_a_program_is_seen_or_not_whatever_its_names():
 
 def test_what_training_may_show_and_what_is_kept_back_share_nothing():
     rng = random.Random(6)
-    items = [draw_item(rng) for _ in range(300)]
+    items = [draw_item(rng) for _ in range(150)]
     shown = {item.identity for item in items if item.for_training}
     kept = {item.identity for item in items if not item.for_training}
     assert shown and kept and not shown & kept

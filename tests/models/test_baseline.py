@@ -254,7 +254,7 @@ def test_nothing_of_the_prompt_is_executed():
     assert "exit" not in code
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=120)
 @given(
     st.lists(
         st.sampled_from(

@@ -342,7 +342,7 @@ def test_equality_of_the_two_values_is_pythons_and_nan_equals_nan() -> None:
 @pytest.mark.slow
 def test_many_verdicts_stay_small() -> None:
     problems = []
-    for i in range(1_000):
+    for i in range(400):
         for shown, value, other in (("original", "1", "2"), ("mutant", "2", "1")):
             pairing = Pairing(item=str(i), case=0, shown=shown, other=other)
             task = OutputTask(program="", function="f", arguments="", expected=value, pairing=pairing)
@@ -354,5 +354,5 @@ def test_many_verdicts_stay_small() -> None:
     result = reasoning(questions(problems), outcomes, ks=(1, 5, 10))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert result.prediction.tables[0].estimates[0].samples == 20_000
-    assert peak < 18 * 2**20, "400 bytes a verdict"
+    assert result.prediction.tables[0].estimates[0].samples == 8_000
+    assert peak < 7.2 * 2**20, "400 bytes a verdict"

@@ -100,9 +100,9 @@ def test_what_was_slow_under_another_profile_is_graded_first(tmp_path):
     bodies = ["return len(string)", "return 0", "while True: pass", "return 1"]
     lines = [json.dumps({"task_id": "HumanEval/23", "completion": f"    {body}\n"}) for body in bodies]
     (tmp_path / "samples.jsonl").write_text("\n".join(lines))
-    run = truegrade.grade("samples.jsonl", benchmark="humaneval", profiles=["human-eval+1s"], workers=1)
+    run = truegrade.grade("samples.jsonl", benchmark="humaneval", profiles=["human-eval+0.5s"], workers=1)
     assert [verdict.sample for verdict in run.verdicts()] == [0, 1, 2, 3]
-    run = truegrade.grade(run.path, profiles=["strict+1s"], workers=1)
+    run = truegrade.grade(run.path, profiles=["strict+0.5s"], workers=1)
     assert [verdict.sample for verdict in run.verdicts("strict")] == [2, 0, 1, 3]
 
 

@@ -138,7 +138,18 @@ def test_objects_are_handed_in_again(made, tmp_path):
 def test_a_run_of_before_is_read_as_it_was(tmp_path):
     done = CliRunner().invoke(
         main,
-        ["run", "micro-repair", "--limit", "1", "--model", "baseline/reference", "--out", str(tmp_path / "m")],
+        [
+            "run",
+            "micro-repair",
+            "-T",
+            "size=12",
+            "--limit",
+            "1",
+            "--model",
+            "baseline/reference",
+            "--out",
+            str(tmp_path / "m"),
+        ],
     )
     assert done.exit_code == 0
     assert "origins" not in json.loads((tmp_path / "m" / "manifest.json").read_text())

@@ -193,15 +193,16 @@ def test_no_title_breaks_inside_a_word_at_any_width(data) -> None:
     assert words_lost(list(head), shown) == set()
 
 
+FEW_REPAIRS = ("micro-repair", "-T", "size=12")
 COMMANDS = (
     *(("list", kind) for kind in ("benchmarks", "profiles", "models", "agents", "exporters", "importers")),
     ("list", "suites"),
     ("list", "profiles", "strict"), ("data", "list"), ("doctor", "--all"),
-    ("run", "micro-repair", "--limit", "3", "-n", "2", "-m", "baseline/reference", "--out", "a"),
-    ("run", "micro-repair", "--limit", "3", "-n", "2", "-m", "baseline/buggy", "--out", "b"),
-    ("run", "micro-repair", "--limit", "2", "-m", "baseline/reference", "-m", "baseline/buggy", "--out", "more"),
+    ("run", *FEW_REPAIRS, "--limit", "3", "-n", "2", "-m", "baseline/reference", "--out", "a"),
+    ("run", *FEW_REPAIRS, "--limit", "3", "-n", "2", "-m", "baseline/buggy", "--out", "b"),
+    ("run", *FEW_REPAIRS, "--limit", "2", "-m", "baseline/reference", "-m", "baseline/buggy", "--out", "more"),
     ("compare", "a", "b"), ("compare", "a", "b", "a"), ("leaderboard", "."),
-    ("assay", "micro-repair", "--limit", "1", "--as", "strict", "--as", "tests-inside", "--per-problem", "4",
+    ("assay", *FEW_REPAIRS, "--limit", "1", "--as", "strict", "--as", "tests-inside", "--per-problem", "4",
      "--inputs", "20", "--probes", "right,mutants,stubs,must-fail"),
 )  # fmt: skip
 

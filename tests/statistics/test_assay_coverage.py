@@ -3,6 +3,7 @@
 import pytest
 
 from bench import assay_coverage
+from support.thorough import one_in
 
 
 @pytest.mark.parametrize(
@@ -22,18 +23,17 @@ def test_the_intervals_hold(setting):
         assert found["naive"] < 30
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        (40, 1, 0.3, 0.2, True, 20),
-        (164, 1, 0.6, 0.2, False, 60),
-        (164, 10, 0.6, 0.5, True, 20),
-        (164, 10, 0.3, 0.05, True, 60),
-    ],
-    ids=["few", "single", "many wrong", "few wrong"],
-)
-def test_the_rate_that_an_audit_corrects_holds(setting):
-    found = assay_coverage.audited_coverage(assay_coverage.Audit(*setting), 300, seed=1)
+AUDITS = {
+    "few": assay_coverage.Audit(40, 1, 0.3, 0.2, True, 20),
+    "single": assay_coverage.Audit(164, 1, 0.6, 0.2, False, 60),
+    "many wrong": assay_coverage.Audit(164, 10, 0.6, 0.5, True, 20),
+    "few wrong": assay_coverage.Audit(164, 10, 0.3, 0.05, True, 60),
+}
+
+
+@pytest.mark.parametrize("name", one_in(2, AUDITS))
+def test_the_rate_that_an_audit_corrects_holds(name):
+    found = assay_coverage.audited_coverage(AUDITS[name], 300, seed=1)
     # 300 runs: a standard error of 1.3 points.
     assert 91.5 <= found["covers"] <= 99
     assert abs(found["error"]) < 1.5

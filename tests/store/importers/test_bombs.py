@@ -231,7 +231,7 @@ def test_an_honest_file_beyond_the_bounds_has_a_way_out(tmp_path):
 
 def test_a_document_that_memory_does_not_hold_is_refused_in_one_line(tmp_path):
     path = tmp_path / "generations.json"
-    path.write_bytes(gzip.compress(b"[" + b"1234567," * 10**7 + b"0]", compresslevel=1))
+    path.write_bytes(gzip.compress(b"[" + b"1234567," * (5 * 10**6) + b"0]", compresslevel=1))
     code = (
         "import resource, sys\nfrom pathlib import Path\nfrom truegrade.errors import UserError\n"
         "from truegrade.store.importers.reading import SourceFile, json_document\n"

@@ -111,7 +111,7 @@ def test_numbers_that_python_writes_and_json_lacks_are_read(tmp_path, name, numb
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
-@pytest.mark.parametrize("name", one_in(3, FILES))
+@pytest.mark.parametrize("name", one_in(5, FILES))
 @given(data=st.data())
 def test_any_bytes_changed_are_read_or_refused(tmp_path_factory, name, data):
     file, content = FILES[name]
