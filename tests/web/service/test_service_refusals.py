@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from support.thorough import one_in
 from truegrade.cli import main
+from truegrade.web.port import HttpServer
 
 JSON = {"Content-Type": "application/json"}
 GRADE = {"completions": [{"text": "x", "problem_id": "HumanEval/0"}], "benchmark": "humaneval"}
@@ -227,7 +228,8 @@ def test_slow_clients_are_hung_up_on(serve):
         ],
     ),
 )
-def test_a_service_that_cannot_be_does_not_start(options, message):
+def test_a_service_that_cannot_be_does_not_start(options, message, monkeypatch):
+    monkeypatch.setattr(HttpServer, "serve_forever", lambda *_: pytest.fail("it serves"))
     done = CliRunner().invoke(main, ["serve", "--port", "0", *options])
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
