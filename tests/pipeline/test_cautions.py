@@ -266,7 +266,7 @@ def as_bigcode_generations(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "text", [FENCED, f"```\n{HEAD}{BODY}```", f"<think>\nno\n</think>\n{HEAD}{BODY}", UNFENCED]
+    "text", one_in(2, [FENCED, f"```\n{HEAD}{BODY}```", f"<think>\nno\n</think>\n{HEAD}{BODY}", UNFENCED])
 )
 @pytest.mark.parametrize("write", [as_solutions, as_evalplus_results, as_bigcode_generations])
 def test_replies_in_a_field_of_programs_are_told_and_the_named_format_reads_them(mine: Path, write, text) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_runs import House, Lenient, build_run
 
@@ -72,6 +72,7 @@ def test_what_the_hub_cannot_show_is_refused(run, tmp_path, name, words):
         export_report(type(run).open(copy.path), "eval-results")
 
 
+@settings(max_examples=25)
 @given(VALUES)
 def test_yaml_says_what_it_was_given(value):
     assert yaml.safe_load(as_yaml(value)) == value

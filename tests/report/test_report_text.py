@@ -179,7 +179,7 @@ def words_lost(titles: list[str], shown: str) -> set[str]:
     )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_no_title_breaks_inside_a_word_at_any_width(data) -> None:
     word = st.text("abcdefghijklmnop/@-", min_size=1, max_size=24)
