@@ -65,7 +65,7 @@ def test_no_request_is_lost_where_one_service_follows_another(overlap):
             while not over.is_set():
                 number = next(numbers)
                 answers.append(sum_of(listener, number) == (200, f"{number + 1}\n"))
-                time.sleep(0.02)  # the second service, too, needs the cores to start
+                time.sleep(0.1)  # the second service, too, needs the cores to start
 
         with serving(listener) as first:
             sending = [threads.submit(send) for _ in range(8)]
