@@ -69,7 +69,7 @@ def main() -> None:
 
         ways = {profile: ours(profile) for profile in options.profiles}
         if options.peer_python:
-            ways[peer] = theirs
+            ways[f"{peer} itself"] = theirs  # a profile has its bare name
         mine = len(options.profiles)
         work = f"{amount} samples of {name}, {options.workers} workers{', first' if options.first else ''}"
         compare(work, ways, options.rounds, amount=amount, ours=mine, warm=not options.first)

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.sandbox.decode import decode
-from truegrade.sandbox.encode import encode
+from truegrade.sandbox import encode as encoding
+from truegrade.sandbox.decode import decode, read
+from truegrade.sandbox.encode import MANY, encode
 from truegrade.sandbox.frames import Inbox, call_frame, called, pack, value_frame
+from truegrade.sandbox.outcome import CallResult
 from truegrade.sandbox.wire import MAX_DRAINED, Drained, Unencodable, Unsupported, ValueTooLarge, WireError
 
 MIB = 1 << 20
@@ -118,6 +120,54 @@ def test_a_stream_that_is_no_message_is_refused(stream):
     inbox.feed(stream)
     with pytest.raises(WireError):
         inbox.pop()
+
+
+cells = st.sampled_from([0, 1, -129, 2**70, True, None, 0.0, -0.0, 1.5, math.nan, math.inf, "", "ab", "\udc80"])
+few = st.lists(cells, min_size=1, max_size=3)
+
+
+def long(choices):
+    """Many items out of a few: what is sent at once."""
+    return st.lists(st.sampled_from(choices), min_size=MANY, max_size=3 * MANY)
+
+
+tables = few.flatmap(long) | st.lists(few | few.map(tuple), min_size=1, max_size=3).flatmap(long)
+
+
+@settings(steady, max_examples=40)
+@given(tables, st.integers(1, 2000))
+def test_what_is_sent_at_once_is_what_is_sent_one_by_one(value, bound):
+    def sent(max_bytes):
+        try:
+            return encode(value, max_bytes)
+        except ValueTooLarge as error:
+            return type(error), str(error)
+
+    together = sent(MIB), sent(bound)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "MANY", 1 << 40)
+        assert (sent(MIB), sent(bound)) == together
+
+
+@pytest.mark.parametrize("rows", [[(1, 2)], ["ab"], [1.5], [[]], [("a", 1.0)]])
+def test_the_bound_on_values_is_the_same_at_once_and_one_by_one(rows, monkeypatch):
+    monkeypatch.setattr(encoding, "MAX_VALUES", 300)
+    for count in (99, 100, 101, 149, 150, 299, 300, 301):
+        found = []
+        for many in (32, 1 << 40):
+            monkeypatch.setattr(encoding, "MANY", many)
+            try:
+                found.append(encode(rows * count, 3000))
+            except ValueTooLarge as error:
+                found.append((type(error), str(error)))
+        assert found[0] == found[1], count
+
+
+@settings(steady, max_examples=40)
+@given(values | tables)
+def test_what_equals_its_like_is_told_without_rebuilding_it(value):
+    encoded = encode(value, MIB)
+    assert CallResult(encoded).is_solid == read(encoded)[2]
 
 
 @pytest.mark.parametrize("value", [-0.0, math.inf, -math.inf, math.nan, 5e-324])

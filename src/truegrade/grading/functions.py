@@ -272,7 +272,7 @@ def _encode_expected(expected: Expected) -> bytes:
 
 
 def _decode_expected(encoded: bytes) -> Expected:
-    results, cpu_s = msgspec.msgpack.decode(encoded, type=tuple[list[tuple[bytes, bytes]], float])
+    results, cpu_s = msgspec.msgpack.decode(encoded, type=tuple[list[tuple[bytes, bytes, bool]], float])
     return Expected(tuple(CallResult.unpacked(*one) for one in results), cpu_s)
 
 

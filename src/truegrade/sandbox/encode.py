@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from struct import pack
 
 from truegrade.sandbox.wire import (
     COMPLEX,
@@ -284,10 +285,40 @@ class _Encoder:
             self.values_left -= len(held)
             if self.values_left < 0:
                 raise TooMany(f"more than {MAX_VALUES} values")
-            self.put(b"".join([_ATOMS[type(item)](item) for item in held]))
+            few = len(held) < MANY
+            self.put(b"".join([_ATOMS[type(item)](item) for item in held] if few else _atoms(held)))
             return
-        for item in held:
-            self.value(item, depth + 1)
+        if len(held) < MANY:
+            for item in held:
+                self.value(item, depth + 1)
+            return
+        for start in range(0, len(held), _TOGETHER):
+            some = held[start : start + _TOGETHER]
+            if not self.together(some, depth + 1):
+                for item in some:
+                    self.value(item, depth + 1)
+
+    def together(self, some: list[Any], depth: int) -> bool:
+        """Send atoms and texts, or lists and tuples of them, at once; nothing is sent, and False, where there is
+        anything else among them or a bound is near: one by one, they raise what is due."""
+        kinds = frozenset(map(type, some))
+        if kinds <= _PIECE_TYPES:
+            count, pieces = len(some), _pieces(some)
+        elif kinds <= _ROW_TYPES and depth < MAX_DEPTH:
+            count = len(some) + sum(map(len, some))
+            if count > self.values_left:
+                return False
+            flat = [item for row in some for item in row]
+            if not _PIECE_TYPES.issuperset(map(type, flat)):
+                return False
+            pieces = _with_heads(some, _pieces(flat))
+        else:
+            return False
+        if count > self.values_left or sum(map(len, pieces)) > self.bytes_left:
+            return False
+        self.values_left -= count
+        self.put(b"".join(pieces))
+        return True
 
     def pairs(self, tag: bytes, pairs: Iterable[tuple[Any, Any]], depth: int) -> None:
         held = list(pairs)
@@ -341,11 +372,21 @@ class _Encoder:
         self.several(b"q", parts, depth)
 
 
+_INT_HEADS = tuple(b"i" + LENGTH.pack(size) for size in range(9))
+
+
 def _int(value: int) -> bytes:
     size = value.bit_length() // 8 + 1
+    if size < len(_INT_HEADS):
+        return _INT_HEADS[size] + value.to_bytes(size, "little", signed=True)
     if size > MAX_INT_BYTES:
         raise ValueTooLarge("an integer of more than 8 million bits")
     return b"i" + LENGTH.pack(size) + value.to_bytes(size, "little", signed=True)
+
+
+def _text(value: str) -> bytes:
+    data = value.encode("utf-8", "surrogatepass")
+    return b"s" + LENGTH.pack(len(data)) + data
 
 
 _ATOMS: dict[type, Callable[[Any], bytes]] = {
@@ -356,6 +397,53 @@ _ATOMS: dict[type, Callable[[Any], bytes]] = {
 }
 """Values of a few bytes: a list of nothing else is sent at once."""
 _ATOM_TYPES = frozenset(_ATOMS)
+_PIECES: dict[type, Callable[[Any], bytes]] = {**_ATOMS, str: _text}
+_PIECE_TYPES, _ROW_TYPES = frozenset(_PIECES), frozenset((list, tuple))
+_BY_VALUE = frozenset((int, str, type(None)))
+"""Types of which no value equals one of another, nor one that is written differently."""
+MANY, _TOGETHER = 32, 4096
+"""Items of a list from which on it is worth while to look for what they have in common; of those sent at once."""
+
+
+def _pieces(held: list[Any]) -> list[bytes]:
+    """The bytes of atoms and texts, one by one."""
+    if _BY_VALUE.issuperset(map(type, held)):
+        different = set(held)
+        if 2 * len(different) < len(held):  # programs return the same numbers and words many times
+            known = {item: _PIECES[type(item)](item) for item in different}
+            return list(map(known.__getitem__, held))
+    return [_PIECES[type(item)](item) for item in held]
+
+
+def _atoms(held: list[Any]) -> Iterable[bytes]:
+    """The bytes of many atoms, of numbers with a point all of a chunk together."""
+    chunks = [held[start : start + _TOGETHER] for start in range(0, len(held), _TOGETHER)]
+    return [_floats(some) if {*map(type, some)} == {float} else b"".join(_pieces(some)) for some in chunks]
+
+
+def _floats(held: list[float]) -> bytes:
+    """As many times a tag and eight bytes, put together column by column."""
+    width = 1 + FLOAT.size
+    bare, made = pack(f"<{len(held)}d", *held), bytearray(b"f") * (width * len(held))
+    for column in range(FLOAT.size):
+        made[column + 1 :: width] = bare[column :: FLOAT.size]
+    return bytes(made)
+
+
+def _with_heads(rows: list[Any], pieces: list[bytes]) -> list[bytes]:
+    """The pieces of all items of lists and tuples, with what stands before each row."""
+    heads = {
+        head: (b"l" if head[0] is list else b"t") + LENGTH.pack(head[1])
+        for head in {(type(row), len(row)) for row in rows}
+    }
+    made: list[bytes] = []
+    at = 0
+    for row in rows:
+        made.append(heads[type(row), len(row)])
+        made += pieces[at : at + len(row)]
+        at += len(row)
+    return made
+
 
 _EXACT: dict[type, Callable[[_Encoder, Any, int], None]] = {
     type(...): lambda e, v, d: e.put(b"e"),

@@ -100,7 +100,7 @@ class Supervisor:
         """Have a process for the program, and a judge if one is needed, of these kinds; the clock starts then."""
         if judge is not None:
             self.judge, self._judge_kind = self._worker.take_judge(judge), judge
-            self._judge_waited_s = waited_s(self.judge.process.pids())
+            self._judge_waited_s = self.judge.waited_s()
         self.program = self._worker.spawn("child", child)
         self._worker.at_work = True
         self._started = time.monotonic()
@@ -190,7 +190,7 @@ class Supervisor:
         if self.program is not None and self.wall_s >= self.limits.wall_backstop_s * NEAR:
             waited = waited_s(self.program.pids())
             if self.judge is not None:  # for which the program waits, and which waited in earlier runs
-                waited += waited_s(self.judge.process.pids()) - self._judge_waited_s
+                waited += self.judge.waited_s() - self._judge_waited_s
             self._owed_s = max(self._owed_s, waited)
         return self._owed_s + self._late_s
 

@@ -198,6 +198,7 @@ class Judge:
         self.used_s = 0.0
         """CPU seconds that it had used when its last sample was over."""
         self._samples = 0
+        self._pids: list[int] = []
         self.socket = socket.socket(fileno=process.give_stream())
         self.socket.setblocking(False)
         try:
@@ -221,6 +222,11 @@ class Judge:
         except (BrokenPipeError, ConnectionResetError):  # found by reading
             return b""
         return frame[sent:]
+
+    def waited_s(self) -> float:
+        """For how long it was ready to run and had no core, in all its runs."""
+        self._pids = self._pids or self.process.pids()  # it starts no other, and keeps its number
+        return waited_s(self._pids)
 
     @property
     def programs_turn(self) -> bool:

@@ -362,12 +362,16 @@ class GradingActor:
 
     Args:
         profile: class of the rules; an opened one may hold locks and caches of its process.
+        timeout_s: the profile's own time limit, CPU seconds; None for none.
         limits: of the programs.
         allow_unsafe: run programs even at protection level 1.
     """
 
-    def __init__(self, profile: type[Profile], limits: Limits, allow_unsafe: bool) -> None:
+    def __init__(
+        self, profile: type[Profile], timeout_s: float | None, limits: Limits, allow_unsafe: bool
+    ) -> None:
         self._profile = profile()
+        self._profile.timeout_s = timeout_s
         self._problems: Received | None = None
         self._sandbox = Sandbox(limits, workers=1, allow_unsafe=allow_unsafe)
 

@@ -231,7 +231,8 @@ class RayGrader:
         remote = ray.remote(GradingActor).options(num_cpus=1, **REVIVED)
         size = self._workers or cores_of_cluster()
         limits = limits_for(profile, problems.values())
-        crew.join(remote.remote(type(profile), limits, self._allow_unsafe) for _ in range(size))
+        given = type(profile), profile.timeout_s, limits, self._allow_unsafe
+        crew.join(remote.remote(*given) for _ in range(size))
         return crew
 
 
