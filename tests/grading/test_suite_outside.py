@@ -109,12 +109,12 @@ def test_a_suite_that_seeds_what_the_program_draws_is_not_judged_outside(graded)
 def test_no_right_program_is_lost_to_a_second_that_ends_between_two_looks_at_the_clock(graded, sandbox, more):
     body = (
         f"import time\n{more}second = int(time.time())\n"
-        "if second % 5 == 0: time.sleep(second + 1 - time.time())\nself.assertEqual(now(), second)"
+        "if second % 3 == 0: time.sleep(second + 1 - time.time())\nself.assertEqual(now(), second)"
     )
     task = suite(body, "import time\ndef now():\n    return int(time.time())\n", "now")
+    assert graded(task, task.reference).marks == ((TESTS_INSIDE,) if more else ())
     for program, reason in ((task.reference, Reason.PASSED), ("def now(): return 7\n", Reason.WRONG_ANSWER)):
-        assert graded(task, task.reference).marks == ((TESTS_INSIDE,) if more else ())
-        time.sleep(-time.time() % 5)
+        time.sleep(-time.time() % 3)
         judged = graded(task, program)
         assert judged.reason is reason, judged
 
@@ -124,11 +124,11 @@ def test_no_right_program_is_lost_to_a_second_that_ends_between_two_answers(grad
     """As in BigCodeBench/229, whose tests read no clock themselves."""
     program = (
         "import time\ndef stamp():\n    second = int(time.time())\n"
-        "    if second % 5 == 0: time.sleep(second + 1 - time.time())\n    return second\n"
+        "    if second % 3 == 0: time.sleep(second + 1 - time.time())\n    return second\n"
     )
     task = suite(f"{more}first = stamp()\nself.assertEqual(stamp(), first)", program, "stamp")
     assert graded(task, program).marks == ((TESTS_INSIDE,) if more else ())
-    time.sleep(-time.time() % 5)
+    time.sleep(-time.time() % 3)
     assert graded(task, program).passed
 
 
