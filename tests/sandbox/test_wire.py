@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.sandbox.decode import decode
@@ -18,7 +18,6 @@ from truegrade.sandbox.frames import Inbox, call_frame, called, pack, value_fram
 from truegrade.sandbox.wire import MAX_DRAINED, Drained, Unencodable, Unsupported, ValueTooLarge, WireError
 
 MIB = 1 << 20
-steady = settings(derandomize=True, deadline=None, max_examples=100)
 
 
 def travel(value):
@@ -69,13 +68,11 @@ def same(one, other):
     return one == other
 
 
-@steady
 @given(values)
 def test_values_arrive_as_they_left(value):
     assert same(travel(value), value)
 
 
-@steady
 @given(st.binary(max_size=300))
 def test_any_bytes_decode_or_are_refused(data):
     try:
@@ -86,7 +83,6 @@ def test_any_bytes_decode_or_are_refused(data):
     assert isinstance(encode(value, MIB), bytes)
 
 
-@steady
 @given(values, st.data())
 def test_damaged_bytes_decode_or_are_refused(value, data):
     good = bytearray(encode(value, MIB))
@@ -100,7 +96,6 @@ def test_damaged_bytes_decode_or_are_refused(value, data):
             continue
 
 
-@steady
 @given(st.lists(st.tuples(st.just("kind"), values), max_size=4), st.integers(1, 50))
 def test_messages_survive_any_cutting_of_the_stream(messages, step):
     stream = b"".join(pack(message, MIB) for message in messages)
@@ -391,7 +386,6 @@ PLAIN = st.recursive(
 )
 
 
-@steady
 @given(st.tuples(PLAIN, PLAIN), st.dictionaries(st.text(), PLAIN))
 def test_a_call_arrives_as_it_was_made(args, kwargs):
     token = bytes(16)
