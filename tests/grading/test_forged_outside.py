@@ -40,6 +40,11 @@ FEW = [
 """Those that each cost little."""
 OF_FILES = ["settings and modules", "out of the folder", "links", "odd entries", "closed folder"]
 """The same, for suites that look at files."""
+HALVES = [
+    *((name, number % 2) for number, name in enumerate(TASKS)),
+    *(thorough((name, 1 - number % 2)) for number, name in enumerate(TASKS)),
+]
+"""Suites with the half of `FEW` that is tried on them."""
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +68,7 @@ def passing(task, kinds, kept, sandbox, *, later: bool):
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "turn"), [*((name, n % 2) for n, name in enumerate(TASKS)),
-                       *(thorough((name, 1 - n % 2)) for n, name in enumerate(TASKS))],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "turn"), HALVES)
 def test_few_kinds(name, turn, sandbox, tmp_path):
     """Half of them on each suite; those of files on the one that looks at files."""
     kept = ControlsKept(tmp_path)

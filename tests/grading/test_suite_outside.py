@@ -302,19 +302,22 @@ def fill(numbers):
 
 @pytest.mark.parametrize(
     ("looks", "outside"),
-    [
-        ("for box, n in zip(boxes, [4, 5]):\n    self.assertEqual(box.n, n)", False),
-        ("self.assertTrue(all(box.n > 3 for box in boxes))", False),
-        ("self.assertEqual([box.n for box in boxes], [4, 5])", True),
-        ("for place, n in enumerate([4, 5]):\n    self.assertEqual(boxes[place].n, n)", True),
-        ("def look(held):\n    for box in held:\n        self.assertGreater(box.n, 3)\nlook(boxes)", False),
-        ("def look(box):\n    assert box.n > 3\nfor box in boxes:\n    look(box)", False),
-        ("[self.assertGreater(box.n, 3) for box in boxes]", False),
-        ("list(map(lambda box: self.assertGreater(box.n, 3), boxes))", False),
-        ("found = []\nfor box in boxes:\n    found.append(box.n)\nfor n in found:\n    assert n > 3", False),
-        ("while boxes:\n    self.assertGreater(boxes.pop().n, 3)", False),
-        ("def look(numbers):\n    self.assertEqual(numbers, [4, 5])\nlook([box.n for box in boxes])", True),
-    ],
+    one_in(
+        2,
+        [
+            ("for box, n in zip(boxes, [4, 5]):\n    self.assertEqual(box.n, n)", False),
+            ("self.assertTrue(all(box.n > 3 for box in boxes))", False),
+            ("self.assertEqual([box.n for box in boxes], [4, 5])", True),
+            ("for place, n in enumerate([4, 5]):\n    self.assertEqual(boxes[place].n, n)", True),
+            ("def look(held):\n    for box in held:\n        self.assertGreater(box.n, 3)\nlook(boxes)", False),
+            ("def look(box):\n    assert box.n > 3\nfor box in boxes:\n    look(box)", False),
+            ("[self.assertGreater(box.n, 3) for box in boxes]", False),
+            ("list(map(lambda box: self.assertGreater(box.n, 3), boxes))", False),
+            ("found = []\nfor box in boxes:\n    found.append(box.n)\nfor n in found:\n    assert n > 3", False),
+            ("while boxes:\n    self.assertGreater(boxes.pop().n, 3)", False),
+            ("def look(numbers):\n    self.assertEqual(numbers, [4, 5])\nlook([box.n for box in boxes])", True),
+        ],
+    ),
 )
 def test_no_loop_over_objects_decides_how_much_is_asserted(graded, looks, outside):
     # An object that says to be two long, and has no items, would pass: to the tests both are its word.

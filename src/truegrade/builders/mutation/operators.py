@@ -10,7 +10,9 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 # ----------------------------------- Where a program can be changed: every node, with its place in its parent.
 
@@ -18,7 +20,7 @@ _ANNOTATIONS = {"annotation", "returns"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class MutationSite(NamedTuple):
+class MutationSite(msgspec.Struct, frozen=True):
     """A node and where it hangs."""
 
     parent: ast.AST

@@ -145,7 +145,7 @@ def whole(name):
     ("name", "turn"), one_in(8, [(name, turn) for name in ("micro", "coralx-quixbugs") for turn in range(4)])
 )
 def test_any_value_in_any_place_is_read_or_named(name, turn):
-    """What is read can be hashed, and every axis of its space walked. In each turn every place has other values."""
+    """What is read can be hashed, and every axis of its space walked. In each turn a place has other values."""
     path, shipped = Path("mine.toml"), json.dumps(whole(name))
     for number, at in enumerate(places(whole(name))):
         for value in VALUES[(number + turn) % 4 :: 4]:
