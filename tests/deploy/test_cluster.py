@@ -15,7 +15,7 @@ SLOW = {
     "entry_point": "one",
     "reference": "    import time\n    time.sleep(0.7)\n    return 1\n",
 }
-"""Three of these are graded for two seconds, in which the signal arrives."""
+"""Four of these are graded for three seconds, in which the signal arrives."""
 SRUN = """#!{python}
 import pathlib, signal, subprocess, sys, time
 step = subprocess.Popen(sys.argv[2:])
@@ -40,7 +40,7 @@ def test_a_job_that_its_time_limit_ends_goes_on(tmp_path):
     }.items():
         (commands / name).write_text(text)
         (commands / name).chmod(0o755)
-    rows = (json.dumps(SLOW | {"id": f"slow/{number}"}) + "\n" for number in range(3))
+    rows = (json.dumps(SLOW | {"id": f"slow/{number}"}) + "\n" for number in range(4))
     (tmp_path / "slow.jsonl").write_text("".join(rows))
     path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = os.environ | {"PATH": path, "SLURM_CPUS_PER_TASK": "1", "SLURM_JOB_ID": "7"}
