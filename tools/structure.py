@@ -46,23 +46,46 @@ class Row(NamedTuple):
 # ------------------------------------------------------------------------------- lines and files
 
 
+class File(NamedTuple):
+    """What is counted of one file."""
+
+    about: str
+    """Its docstring, or empty."""
+    lines: int
+    """Those that are neither blank, nor a comment, nor a docstring."""
+    classes: tuple[str, ...]
+    """The public ones."""
+
+
+@cache
+def read(source: str) -> File:
+    """A file, read once: to parse the whole package takes seconds."""
+    tree = ast.parse(source)
+    documented = docstring_lines(tree)
+    lines = enumerate(source.splitlines(), 1)
+    code = sum(bool(text.strip()) and not text.strip().startswith("#") for n, text in lines if n not in documented)
+    classes = (node.name for node in tree.body if isinstance(node, ast.ClassDef))
+    return File(ast.get_docstring(tree) or "", code, tuple(name for name in classes if not name.startswith("_")))
+
+
 def docstring_lines(tree: ast.Module) -> set[int]:
     """Numbers of the lines that docstrings take."""
     documented: set[int] = set()
-    for node in ast.walk(tree):
+    inside: list[ast.AST] = [tree]
+    while inside:
+        node = inside.pop()
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 documented.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+        # No definition stands in an expression, of which most of a tree consists.
+        inside += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
     return documented
 
 
-@cache
 def lines_of_code(source: str) -> int:
     """Lines that are neither blank, nor a comment, nor a docstring."""
-    documented = docstring_lines(ast.parse(source))
-    lines = enumerate(source.splitlines(), 1)
-    return sum(bool(text.strip()) and not text.strip().startswith("#") for n, text in lines if n not in documented)
+    return read(source).lines
 
 
 def spans(source: str, *kinds: type[ast.stmt]) -> list[tuple[int, int]]:
@@ -117,9 +140,8 @@ def public_names(sources: dict[Path, str]) -> dict[str, list[Path]]:
     """Public classes by name, each with the files that define one of that name."""
     classes = defaultdict(list)
     for path, source in sources.items():
-        for node in ast.parse(source).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                classes[node.name].append(path)
+        for name in read(source).classes:
+            classes[name].append(path)
     return dict(classes)
 
 
@@ -315,7 +337,7 @@ def _tree_row(layer: str, place: Path, name: str) -> str:
     sources = [path.read_text() for path in place.rglob("*.py")] or [place.with_suffix(".py").read_text()]
     code = sum(map(lines_of_code, sources))
     about = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    first = (ast.get_docstring(ast.parse(about.read_text())) or "").partition("\n")[0].replace("``", "`")
+    first = read(about.read_text()).about.partition("\n")[0].replace("``", "`")
     shown = f"{name}/" if place.is_dir() else name
     return f"| {layer} | `{shown}` | {len(sources)} | {round(code, -2) or code:,} | {first} |"
 

@@ -140,7 +140,7 @@ class _StandIn(BaseHTTPRequestHandler):
 def stand_in() -> Iterator[str]:
     """The address of a service that gives `REPLY` to every request."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _StandIn) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
         server.shutdown()
 

@@ -1,5 +1,6 @@
 """``deploy/slurm.sh``: what SIGTERM ends goes on as the same job. Slurm's commands are stand-ins, the run real."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,13 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "slurm.sh"
+SLOW = {
+    "prompt": "def one():\n",
+    "tests": "assert one() == 1",
+    "entry_point": "one",
+    "reference": "    import time\n    time.sleep(0.7)\n    return 1\n",
+}
+"""Four of these are graded for three seconds, in which the signal arrives."""
 SRUN = """#!{python}
 import pathlib, signal, subprocess, sys, time
 step = subprocess.Popen(sys.argv[2:])
@@ -32,11 +40,13 @@ def test_a_job_that_its_time_limit_ends_goes_on(tmp_path):
     }.items():
         (commands / name).write_text(text)
         (commands / name).chmod(0o755)
+    rows = (json.dumps(SLOW | {"id": f"slow/{number}"}) + "\n" for number in range(4))
+    (tmp_path / "slow.jsonl").write_text("".join(rows))
     path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = os.environ | {"PATH": path, "SLURM_CPUS_PER_TASK": "1", "SLURM_JOB_ID": "7"}
 
     def job():
-        words = ["bash", SCRIPT, "micro-repair", "--limit", "20", "--out", "runs/repair"]
+        words = ["bash", SCRIPT, "slow.jsonl", "--model", "baseline/reference", "--out", "runs/repair"]
         return subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True)
 
     first = job()

@@ -7,6 +7,7 @@ import pytest
 
 from support.outside_forgeries import KINDS, forged_program
 from support.outside_suites import FILE_TASK, STACK_TASK, suite
+from support.thorough import thorough
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
@@ -33,11 +34,17 @@ FEW = [
     *("SkipTest of unittest", "_ShouldStop by name", "KeyboardInterrupt", "out of bounds", "surrogates"),
     *("NotImplemented", "opaque", "huge range", "path of itself", "true array", "no character"),
     *("infinity of 16 bits", "infinity of 32 bits", "infinities of 16 bits"),
-    *("settings and modules", "out of the folder", "links", "odd entries", "closed folder"),
     *("passed", "grader error", "two answers", "old token", "objects new", "attributes of anything"),
     *("a fork answers", "a thread writes", "closes all", "own memory", "reports on the streams"),
 ]
 """Those that each cost little."""
+OF_FILES = ["settings and modules", "out of the folder", "links", "odd entries", "closed folder"]
+"""The same, for suites that look at files."""
+HALVES = [
+    *((name, number % 2) for number, name in enumerate(TASKS)),
+    *(thorough((name, 1 - number % 2)) for number, name in enumerate(TASKS)),
+]
+"""Suites with the half of `FEW` that is tried on them."""
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +68,17 @@ def passing(task, kinds, kept, sandbox, *, later: bool):
     ]
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_few_kinds(name, sandbox, tmp_path):
+@pytest.mark.parametrize(("name", "turn"), HALVES)
+def test_few_kinds(name, turn, sandbox, tmp_path):
+    """Half of them on each suite; those of files on the one that looks at files."""
     kept = ControlsKept(tmp_path)
-    assert not passing(TASKS[name], FEW, kept, sandbox, later=False)
+    kinds = [*FEW[turn::2], *(OF_FILES if name == "files" or turn else ())]
+    assert not passing(TASKS[name], kinds, kept, sandbox, later=False)
     assert grade_by_suite(TASKS[name], TASKS[name].reference, kept, sandbox, min_cpu_s=1.0).passed
 
 
 def test_few_kinds_from_the_second_call_on(sandbox, tmp_path):
-    assert not passing(SUM_TASK, FEW, ControlsKept(tmp_path), sandbox, later=True)
+    assert not passing(SUM_TASK, [*FEW, *OF_FILES], ControlsKept(tmp_path), sandbox, later=True)
 
 
 @pytest.mark.slow

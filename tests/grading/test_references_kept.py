@@ -18,7 +18,7 @@ from truegrade.sandbox.outcome import CallResult
 
 REFERENCE = """
 def f(a, b):
-    return {1: float("nan"), 2: [1, (2.5, {"x": b"y", None: {3}})], 3: "\\ud800", 4: [0] * 5_000_000,
+    return {1: float("nan"), 2: [1, (2.5, {"x": b"y", None: {3}})], 3: "\\ud800", 4: [0] * 2_100_000,
             5: 2 ** 20_000, 6: iter([a, b]), 7: -0.0}[a]
 """
 TASK = OracleTask(

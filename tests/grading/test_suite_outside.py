@@ -109,12 +109,12 @@ def test_a_suite_that_seeds_what_the_program_draws_is_not_judged_outside(graded)
 def test_no_right_program_is_lost_to_a_second_that_ends_between_two_looks_at_the_clock(graded, sandbox, more):
     body = (
         f"import time\n{more}second = int(time.time())\n"
-        "if second % 5 == 0: time.sleep(second + 1 - time.time())\nself.assertEqual(now(), second)"
+        "if second % 3 == 0: time.sleep(second + 1 - time.time())\nself.assertEqual(now(), second)"
     )
     task = suite(body, "import time\ndef now():\n    return int(time.time())\n", "now")
+    assert graded(task, task.reference).marks == ((TESTS_INSIDE,) if more else ())
     for program, reason in ((task.reference, Reason.PASSED), ("def now(): return 7\n", Reason.WRONG_ANSWER)):
-        assert graded(task, task.reference).marks == ((TESTS_INSIDE,) if more else ())
-        time.sleep(-time.time() % 5)
+        time.sleep(-time.time() % 3)
         judged = graded(task, program)
         assert judged.reason is reason, judged
 
@@ -124,11 +124,11 @@ def test_no_right_program_is_lost_to_a_second_that_ends_between_two_answers(grad
     """As in BigCodeBench/229, whose tests read no clock themselves."""
     program = (
         "import time\ndef stamp():\n    second = int(time.time())\n"
-        "    if second % 5 == 0: time.sleep(second + 1 - time.time())\n    return second\n"
+        "    if second % 3 == 0: time.sleep(second + 1 - time.time())\n    return second\n"
     )
     task = suite(f"{more}first = stamp()\nself.assertEqual(stamp(), first)", program, "stamp")
     assert graded(task, program).marks == ((TESTS_INSIDE,) if more else ())
-    time.sleep(-time.time() % 5)
+    time.sleep(-time.time() % 3)
     assert graded(task, program).passed
 
 
@@ -302,19 +302,22 @@ def fill(numbers):
 
 @pytest.mark.parametrize(
     ("looks", "outside"),
-    [
-        ("for box, n in zip(boxes, [4, 5]):\n    self.assertEqual(box.n, n)", False),
-        ("self.assertTrue(all(box.n > 3 for box in boxes))", False),
-        ("self.assertEqual([box.n for box in boxes], [4, 5])", True),
-        ("for place, n in enumerate([4, 5]):\n    self.assertEqual(boxes[place].n, n)", True),
-        ("def look(held):\n    for box in held:\n        self.assertGreater(box.n, 3)\nlook(boxes)", False),
-        ("def look(box):\n    assert box.n > 3\nfor box in boxes:\n    look(box)", False),
-        ("[self.assertGreater(box.n, 3) for box in boxes]", False),
-        ("list(map(lambda box: self.assertGreater(box.n, 3), boxes))", False),
-        ("found = []\nfor box in boxes:\n    found.append(box.n)\nfor n in found:\n    assert n > 3", False),
-        ("while boxes:\n    self.assertGreater(boxes.pop().n, 3)", False),
-        ("def look(numbers):\n    self.assertEqual(numbers, [4, 5])\nlook([box.n for box in boxes])", True),
-    ],
+    one_in(
+        2,
+        [
+            ("for box, n in zip(boxes, [4, 5]):\n    self.assertEqual(box.n, n)", False),
+            ("self.assertTrue(all(box.n > 3 for box in boxes))", False),
+            ("self.assertEqual([box.n for box in boxes], [4, 5])", True),
+            ("for place, n in enumerate([4, 5]):\n    self.assertEqual(boxes[place].n, n)", True),
+            ("def look(held):\n    for box in held:\n        self.assertGreater(box.n, 3)\nlook(boxes)", False),
+            ("def look(box):\n    assert box.n > 3\nfor box in boxes:\n    look(box)", False),
+            ("[self.assertGreater(box.n, 3) for box in boxes]", False),
+            ("list(map(lambda box: self.assertGreater(box.n, 3), boxes))", False),
+            ("found = []\nfor box in boxes:\n    found.append(box.n)\nfor n in found:\n    assert n > 3", False),
+            ("while boxes:\n    self.assertGreater(boxes.pop().n, 3)", False),
+            ("def look(numbers):\n    self.assertEqual(numbers, [4, 5])\nlook([box.n for box in boxes])", True),
+        ],
+    ),
 )
 def test_no_loop_over_objects_decides_how_much_is_asserted(graded, looks, outside):
     # An object that says to be two long, and has no items, would pass: to the tests both are its word.

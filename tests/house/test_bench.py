@@ -20,7 +20,7 @@ SMALL = {
     "beside": ((HUMANEVAL, "--limit", "2", "--latency", "0", "--cpu", "0", *ONCE), RATIO),
     "coralx": (("--genomes", "10"), r"\d"),
     "embedded": (("--requests", "2", "--tokens", "2", "--prompt", "4", *ONCE), LOAD),
-    "grade_replies": (("--replies", "20",), RATIO),
+    "grade_replies": (("--replies", "5"), RATIO),
     "grading": ((HUMANEVAL, "--limit", "2", "--peers", FOLDER, *ONCE), RATIO),
     "livecodebench": (
         ("--samples", "2", "--kind", "functional", "--graders", "ours", "strict", "interpreter", *ONCE), LOAD,
@@ -38,13 +38,13 @@ SMALL = {
     "side_by_side": (
         ("--tools", FOLDER, "--problems", f"{FOLDER}/plus.jsonl", "--limit", "1", *ONCE), "truegrade: pass@1",
     ),
-    "suite_controls": (("--guessers", "2000"), "sequential"),
+    "suite_controls": (("--guessers", "200"), "sequential"),
     "suite_costs": (("bigcodebench", FOLDER, f"{DATA}/BigCodeBench.jsonl.gz", "--coverage"), "not graded yet"),
     "two_versions": ((f"{ROOT}/src", "--replies", "2", "--rows", "2", *ONCE), RATIO),
     "whole": (("humaneval", HUMANEVAL, "--samples", "4", "--peer-python", sys.executable, *ONCE), RATIO),
 }  # fmt: skip
 """Arguments, and a pattern of what is printed."""
-CHEAP = ("assay_audits", "coralx", "grade_replies", "scaling", "suite_controls")
+CHEAP = ("assay_audits", "coralx", "scaling", "suite_controls")
 """They stand for the others in `make test`."""
 ELSEWHERE = {
     "assay_coverage": "tests/statistics/test_assay_coverage.py",

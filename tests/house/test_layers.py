@@ -12,7 +12,7 @@ from pkgutil import resolve_name
 import pytest
 from click.testing import CliRunner
 
-from tools.structure import TREE_BEGINS, TREE_ENDS, layers, lines_of_code, tree
+from tools.structure import TREE_BEGINS, TREE_ENDS, layers, read, tree
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 
@@ -135,12 +135,10 @@ def test_help_pulls_nothing_heavy():
 
 
 def test_no_file_is_long_and_no_package_lacks_a_docstring():
-    import ast
-
     for path in (ROOT / "src").rglob("*.py"):
-        text = path.read_text()
-        assert lines_of_code(text) <= 450, f"{path} holds more than one idea"
-        assert ast.get_docstring(ast.parse(text)), f"{path} does not say what it is"
+        file = read(path.read_text())
+        assert file.lines <= 450, f"{path} holds more than one idea"
+        assert file.about, f"{path} does not say what it is"
 
 
 def test_the_repository_speaks_of_the_product_alone():

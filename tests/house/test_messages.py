@@ -49,9 +49,10 @@ NOT_ARGUMENTS = {"`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
 
 def strings(tree):
     """Line and text of every string but docstrings; parts that are computed are left out."""
-    bodies = [body for node in ast.walk(tree) if isinstance(body := getattr(node, "body", None), list)]
+    nodes = list(ast.walk(tree))
+    bodies = [body for node in nodes if isinstance(body := getattr(node, "body", None), list)]
     passed = {id(part.value) for body in bodies for part in body if isinstance(part, ast.Expr)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             passed |= {id(part) for part in node.values}
             texts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]

@@ -22,15 +22,15 @@ def value_of(sandbox, program):
     return outcome, results[0].value if results else None
 
 
-@pytest.mark.parametrize("expression", ["(0,) * n", "{'x': ['é'] * n}"])
-def test_a_digest_is_of_the_marshalled_value(roomy, expression):
+def test_a_digest_is_of_the_marshalled_value(roomy):
+    expression = "((0,) * (n // 2), {'x': ['é'] * (n // 2)})"
     outcome, value = value_of(roomy, MANY.format(expression))
     expected = eval(expression, {"n": 2_100_000})
     assert outcome.status == "passed", outcome
     assert type(value) is Digest
     assert value.sha256 == hashlib.sha256(marshal.dumps(expected, 2)).digest()
     assert value == Digest.of(expected)
-    assert value != Digest.of(expected[1:] if isinstance(expected, list | tuple) else 1)
+    assert value != Digest.of(expected[1:])
     assert value != expected
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import socket
 from pathlib import Path
 
@@ -162,7 +163,9 @@ def test_only_targets_of_assays_give_a_grader_its_needs():
     root = Path(truegrade.__file__).parent
     users = set()
     for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        # To parse all of them takes seconds.
+        for node in ast.walk(ast.parse(text)) if re.search(r"\bgrader\s*=", text) else ():
             if isinstance(node, ast.Call) and any(word.arg == "grader" for word in node.keywords):
                 called = ast.unparse(node.func)
                 if called in {"Limits", "replace"}:

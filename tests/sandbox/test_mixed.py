@@ -37,7 +37,7 @@ def judge(sandbox, program, expected):
     return sandbox.judge(program, f"assert f(7) == {expected!r}", ["f"]).status
 
 
-@pytest.mark.parametrize(("workers", "count"), one_in(3, [(3, 200), (1, 200), (2, 500)]))
+@pytest.mark.parametrize(("workers", "count"), one_in(3, [(3, 120), (1, 200), (2, 500)]))
 def test_hostile_samples_change_no_honest_verdict(workers, count, monkeypatch):
     hostile = [s for n, (s, _) in BOMBS.items() if n not in SLOW] + [
         s.replace("(t)", "(n)") for s in ESCAPES.values()

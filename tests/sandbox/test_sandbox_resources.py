@@ -244,11 +244,11 @@ def test_a_file_that_only_a_socket_holds_takes_no_room_from_the_next_sample():
     honest = "def f():\n    return sum(open(str(n), 'wb').write(bytes(1 << 20)) for n in range(14))"
     got = []
     with Sandbox(Limits(cpu_s=15, wall_s=60, scratch_bytes=16 * MIB), workers=1) as small:
-        for _ in range(30):
+        for _ in range(10):
             for program in (HELD, honest):
                 outcome = small.call(program, "f", [()], lambda _, result: got.append(result) or True)
                 assert outcome.status == "passed", outcome
-    assert [result.value for result in got] == [1, 14 << 20] * 30
+    assert [result.value for result in got] == [1, 14 << 20] * 10
 
 
 def test_runs_do_not_leave_threads_behind(small):

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from support.thorough import one_in
 from truegrade.sandbox import Limits, Sandbox
 
 SCRIPTS = {
@@ -55,7 +56,7 @@ def sandbox():
         yield opened
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", one_in(2, SCRIPTS))
 def test_a_script_ends_as_in_an_interpreter_of_its_own(name, sandbox, tmp_path):
     source = SCRIPTS[name]
     (tmp_path / "program.py").write_text(source)

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.sandbox import encode as encoding
@@ -20,7 +20,6 @@ from truegrade.sandbox.outcome import CallResult
 from truegrade.sandbox.wire import MAX_DRAINED, Drained, Unencodable, Unsupported, ValueTooLarge, WireError
 
 MIB = 1 << 20
-steady = settings(derandomize=True, deadline=None, max_examples=100)
 
 
 def travel(value):
@@ -71,13 +70,11 @@ def same(one, other):
     return one == other
 
 
-@steady
 @given(values)
 def test_values_arrive_as_they_left(value):
     assert same(travel(value), value)
 
 
-@steady
 @given(st.binary(max_size=300))
 def test_any_bytes_decode_or_are_refused(data):
     try:
@@ -88,7 +85,6 @@ def test_any_bytes_decode_or_are_refused(data):
     assert isinstance(encode(value, MIB), bytes)
 
 
-@steady
 @given(values, st.data())
 def test_damaged_bytes_decode_or_are_refused(value, data):
     good = bytearray(encode(value, MIB))
@@ -102,7 +98,6 @@ def test_damaged_bytes_decode_or_are_refused(value, data):
             continue
 
 
-@steady
 @given(st.lists(st.tuples(st.just("kind"), values), max_size=4), st.integers(1, 50))
 def test_messages_survive_any_cutting_of_the_stream(messages, step):
     stream = b"".join(pack(message, MIB) for message in messages)
@@ -134,7 +129,6 @@ def long(choices):
 tables = few.flatmap(long) | st.lists(few | few.map(tuple), min_size=1, max_size=3).flatmap(long)
 
 
-@settings(steady, max_examples=40)
 @given(tables, st.integers(1, 2000))
 def test_what_is_sent_at_once_is_what_is_sent_one_by_one(value, bound):
     def sent(max_bytes):
@@ -163,7 +157,6 @@ def test_the_bound_on_values_is_the_same_at_once_and_one_by_one(rows, monkeypatc
         assert found[0] == found[1], count
 
 
-@settings(steady, max_examples=40)
 @given(values | tables)
 def test_what_equals_its_like_is_told_without_rebuilding_it(value):
     encoded = encode(value, MIB)
@@ -441,7 +434,6 @@ PLAIN = st.recursive(
 )
 
 
-@steady
 @given(st.tuples(PLAIN, PLAIN), st.dictionaries(st.text(), PLAIN))
 def test_a_call_arrives_as_it_was_made(args, kwargs):
     token = bytes(16)

@@ -55,7 +55,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     )
 
 
-@lru_cache(4)  # drawing 200 takes seconds, and one process may load them to ask, to grade and to report
+@lru_cache(16)  # drawing 200 takes seconds; who asks, grades and reports loads them, and an evolution ten parts
 def _problems(split: str, size: int, seed: int) -> tuple[Problem, ...]:
     items = list(_items(split, size, seed))
     digest = sha256_json(items)

@@ -274,7 +274,7 @@ class Bug(msgspec.Struct, frozen=True):
 def draw_bug(source: str, kinds: tuple[str, ...], rng: random.Random) -> Bug | None:
     """One change of one of the classes, every change alike; None if the program has no place for any."""
     tree = ast.parse(source)
-    bound = _bound(tree)
+    bound = _bound(tree) if "variable" in kinds else set()
     changes = [
         (kind, site, other)
         for site in sites(tree)

@@ -75,7 +75,11 @@ Node = TypeVar("Node", bound=ast.AST)
 
 def without_docstrings(tree: Node) -> Node:
     """The tree with every function's and class's docstring taken out; the tree given is changed."""
-    for node in ast.walk(tree):
+    inside: list[ast.AST] = [tree]
+    while inside:
+        node = inside.pop()
+        # No definition stands in an expression, of which most of a tree consists.
+        inside += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             continue
         if ast.get_docstring(node, clean=False) is not None:
@@ -175,11 +179,13 @@ def _bound_names(tree: ast.AST) -> list[str]:
     """Every name the program binds, in the order of the tree, imports excepted: they keep their meaning."""
     names = []
     for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
-                names.append(name)
-            case ast.Name(id=name, ctx=ast.Store()):
-                names.append(name)
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                names.append(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.arg):
+            names.append(node.arg)
     return names
 
 

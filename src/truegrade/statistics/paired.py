@@ -127,6 +127,8 @@ METHOD = "paired cluster-robust score interval, with the exact test at 0"
 NO_METHOD = "none: a single cluster"
 EXACT_UP_TO = 14
 """Clusters with a difference up to which all 2**clusters sign flips are enumerated."""
+CHUNK_CELLS = 2_000_000
+"""Numbers drawn at once: draws times clusters or kinds of them, in memory at eight bytes each."""
 
 
 class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,9 +310,10 @@ def sign_flip_p(differences: Sequence[float], *, flips: int = FLIPS, seed: int =
         return float((np.abs((1 - 2 * patterns) @ moved) >= threshold).mean())
     generator = np.random.default_rng(seed)
     as_far = 0
-    for _ in range(flips):
-        signs = generator.integers(0, 2, size=len(moved)) * 2 - 1
-        as_far += abs(float(signs @ moved)) >= threshold
+    rows = max(1, CHUNK_CELLS // len(moved))
+    for start in range(0, flips, rows):
+        signs = generator.integers(0, 2, size=(min(rows, flips - start), len(moved))) * 2 - 1
+        as_far += int((np.abs(signs @ moved) >= threshold).sum())
     return (1 + as_far) / (flips + 1)
 
 
@@ -323,8 +326,6 @@ def sign_flip_p(differences: Sequence[float], *, flips: int = FLIPS, seed: int =
 
 
 DRAWS = 10_000
-CHUNK_CELLS = 2_000_000
-"""Counts drawn at once: draws times kinds of clusters, in memory at eight bytes each."""
 
 
 class BootstrapInterval(msgspec.Struct, frozen=True, kw_only=True):

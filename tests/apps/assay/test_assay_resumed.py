@@ -11,7 +11,7 @@ import pytest
 
 from support.thorough import one_in
 
-ASKED = ["--as", "strict", "--per-problem", "4", "--inputs", "30", "--probes", "right,mutants,stubs,must-fail"]
+ASKED = ["--as", "strict", "--per-problem", "2", "--inputs", "10", "--probes", "right,mutants,stubs,must-fail"]
 ROWS = [
     {
         "id": f"own/{number}",

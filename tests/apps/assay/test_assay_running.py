@@ -16,7 +16,7 @@ from truegrade.settings import Silent
 
 # Without changed outputs and forms of a reply: `test_assay_outputs` sends them, and each endless one takes 1 s.
 CLASSES = ("right", "mutants", "stubs", "cheats", "must-fail")
-SMALL = Battery(classes=CLASSES, per_problem=16, inputs=60, cheats_per_problem=3)
+SMALL = Battery(classes=CLASSES, per_problem=16, inputs=30, cheats_per_problem=2)
 
 
 def problem(number, tests):
@@ -221,7 +221,7 @@ def test_a_reward_without_a_limit_is_timed_by_right_programs_and_what_does_not_e
     (tmp_path / "rewards.py").write_text(LEAKY)
     told: list[str] = []
     battery = Battery(classes=("right", "mutants", "outputs", "stubs"), per_problem=6, inputs=20)
-    (result,) = assay(["micro-repair"], limit=2, battery=battery, grader=f"{tmp_path}/rewards.py:reward",
+    (result,) = assay(problems=[problem(2, STRONG)], battery=battery, grader=f"{tmp_path}/rewards.py:reward",
                       out=tmp_path / "a", workers=2, notice=told.append)  # fmt: skip
     said = r"rewards.py:reward: a right program takes [\d.]+ m?s, and \d+ programs (less than 15|about .*) s; one"
     said += r" that does not end got no answer, so the \d+ others are not sent; no answer in 1 s \(`timeout_s`\)"

@@ -244,6 +244,7 @@ def prefix_grader(program, tests):
     return True
 
 
+@pytest.mark.thorough
 def test_a_comparison_of_prefixes_is_found(tmp_path):
     result, strict = assayed(tmp_path, STRONG[:1], [prefix_grader], classes=("right", "cheats"))
     foreign = next(each for each in result.measures if each is not strict)

@@ -208,11 +208,11 @@ def test_a_wrong_program_whose_values_are_large_is_cut_and_said(tmp_path):
     assert line.tests
 
 
-def test_what_cannot_be_hardened_is_said(tmp_path):
+def test_what_cannot_be_hardened_is_said(tmp_path, execution_rows):
     with pytest.raises(UserError, match="jsonl"):
         harden("micro-repair", out=tmp_path / "hard.json", limit=1)
     with pytest.raises(UserError, match="no calls that a test could add"):
-        harden("dsl-list", out=tmp_path / "hard.jsonl", limit=1)
+        harden("dsl-list", data=execution_rows, out=tmp_path / "hard.jsonl", limit=1)
 
 
 @given(st.lists(st.frozensets(st.sampled_from("abcdefgh"), max_size=4), min_size=1, max_size=12),

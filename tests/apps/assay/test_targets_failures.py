@@ -211,7 +211,7 @@ def test_an_answer_that_does_not_end_is_read_to_a_bound_and_for_a_time(tmp_path)
             """Say nothing."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         for slow, told in ((False, "grader_text: an answer of over"), (True, "grader_hung: no answer in 0.5 s")):
             target = open_target(f"http://127.0.0.1:{server.server_port}/grade", timeout_s=30 if not slow else 0.5)

@@ -10,8 +10,9 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 # ----------------------------------- Where a program can be changed: every node, with its place in its parent.
 
@@ -19,8 +20,7 @@ _ANNOTATIONS = {"annotation", "returns"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True)
-class MutationSite:
+class MutationSite(msgspec.Struct, frozen=True):
     """A node and where it hangs."""
 
     parent: ast.AST
@@ -58,6 +58,13 @@ def sites(tree: ast.AST, function: ast.AST | None = None) -> Iterator[MutationSi
         tree: whose parts are wanted.
         function: the one that the tree is a part of.
     """
+    found: list[MutationSite] = []
+    _note_sites(tree, function, found)
+    return iter(found)
+
+
+def _note_sites(tree: ast.AST, function: ast.AST | None, found: list[MutationSite]) -> None:
+    """Into one list: through generators, every site would pass as many of them as it is deep."""
     if isinstance(tree, (*_FUNCTIONS, ast.ClassDef)):
         function = tree if isinstance(tree, _FUNCTIONS) else None
     for field, value in ast.iter_fields(tree):
@@ -66,8 +73,8 @@ def sites(tree: ast.AST, function: ast.AST | None = None) -> Iterator[MutationSi
         children = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, child in children:
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield MutationSite(tree, field, index, child, function)
-                yield from sites(child, function)
+                found.append(MutationSite(tree, field, index, child, function))
+                _note_sites(child, function, found)
 
 
 Operator = Callable[[MutationSite], Iterator[ast.AST]]

@@ -40,10 +40,10 @@ max_tokens = [120, 120]
 max_tokens = 120
 
 [roles]
-train = 8
-selection = 5
-final = 6
-forgetting = 4
+train = 6
+selection = 4
+final = 4
+forgetting = 2
 """
 
 

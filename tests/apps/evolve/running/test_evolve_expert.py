@@ -20,7 +20,7 @@ model = "embedded/truegrade-micro-early"
 population = 2
 generations = 9
 seed = 2
-tokens = 4000
+tokens = 3000
 
 [objectives]
 names = ["solved"]
@@ -50,24 +50,23 @@ max_tokens = 120
 
 [roles]
 train = 6
-pool = 6
+pool = 4
 replay = 3
-selection = 4
-final = 6
-forgetting = 3
+selection = 3
+final = 4
+forgetting = 2
 """
 KILLS = 4
 
 
 @pytest.fixture(scope="module")
 def expert(tiny):
-    """Finished, and how many seconds it took in a process."""
+    """Finished, and how many seconds it took here."""
     made = tiny()
     made.config.write_text(CONFIG)
     began = time.monotonic()
-    process = made.start("--workers", 1)
-    _, errors = process.communicate()
-    assert process.returncode == 0, errors.decode()
+    done = made.run()
+    assert done.exit_code == 0, done.output
     return made, time.monotonic() - began
 
 
@@ -77,8 +76,14 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(expert, tiny):
     made = tiny()
     made.config.write_text(CONFIG)
     for number in range(KILLS):
+        began = time.monotonic()
         process = made.start("--workers", 1)
-        time.sleep(took_s * (0.2 + 0.15 * number))  # the first fifth is the interpreter's start
+        if not number:
+            while not (made.folder / "evolution.json").exists():
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.01)
+            start_s = time.monotonic() - began  # of the interpreter, and of what is read before
+        time.sleep(max(0.0, began + start_s + took_s * 0.15 * number - time.monotonic()))
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
     resumed = made.run()
@@ -97,17 +102,17 @@ def test_its_adapter_says_what_it_learned_from(expert):
 def test_others_select_by_the_pool_and_stop_at_the_bound_of_tokens(expert):
     events = gather(expert[0].folder).events
     scored = {event.search: len(event.evaluated.scores.problems) for event in events}
-    assert scored == {"expert-iteration": 4, "random": 10, "references": 4}
+    assert scored == {"expert-iteration": 3, "random": 7, "references": 3}
     spent = [event.evaluated.scores.facts for event in events if event.search == "random"]
     tokens = [sum(one[f"tokens_{how}"] for how in ("learned", "sampled", "generated")) for one in spent]
-    assert sum(tokens) >= 4000 > sum(tokens[:-2]) and len(tokens) % 2 == 0
+    assert sum(tokens) >= 3000 > sum(tokens[:-2]) and len(tokens) % 2 == 0
 
 
 def test_costs_and_the_upper_mark_are_told(expert):
     material = gather(expert[0].folder)
     found = {one.search: one for one in contenders(material)}
     assert found["references"].upper_mark and not found["random"].upper_mark
-    assert found["expert-iteration"].cost.seen == 6 + 6 + 3 + 4 and found["random"].cost.seen == 6 + 4 + 6
+    assert found["expert-iteration"].cost.seen == 6 + 4 + 3 + 3 and found["random"].cost.seen == 6 + 3 + 4
     said = " ".join(verdict(material).sentences)
     assert "The best baseline, random, reaches" in said and "An upper mark, references, which" in said
     assert isinstance(material.final, Final) and [one.baseline for one in material.final.contests] == [

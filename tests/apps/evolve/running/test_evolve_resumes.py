@@ -40,17 +40,17 @@ def logged(made):
 
 def test_killed_in_training_and_in_evaluation_and_started_again(evolved, tiny):
     made = tiny()
-    for moment in (in_training, in_evaluation):
-        start_and_kill(made, moment)
+    for workers, moment in ((1, in_training), (2, in_evaluation)):
+        start_and_kill(made, moment, workers)
     resumed = made.run()
     assert resumed.exit_code == 0, resumed.output
     assert made.logs() == evolved.logs()
 
 
-def start_and_kill(made, moment):
+def start_and_kill(made, moment, workers):
     """Kill the evolution at this moment; its workers do not outlive it."""
     before = logged(made)
-    process = made.start("--workers", 2)
+    process = made.start("--workers", workers)
     deadline = time.monotonic() + 900  # only a machine that is very busy comes near it
     while not moment(made, before):
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
