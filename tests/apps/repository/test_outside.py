@@ -139,10 +139,8 @@ def test_exceptions_decide_by_type_and_iterators_by_their_items(tmp_path, jails)
     assert "assert equals_exactly(_plain.list(f(2)), [0, 2])\n" in found.tests
     as_list = "def f(n):\n    if n > 30: raise {}('words')\n    return [k * n for k in range(n % 7)]\n"
     for name, passes in (("Odd", True), ("ValueError", False)):
-        judged = jails.first.judge(
-            f"{found.prefix}\n{as_list.format(name)}", found.tests, ["f"], trusted=f"{found.prefix}\n"
-        )
-        assert (judged.status == "passed") is passes, judged
+        outcome = judged(found, as_list.format(name), jails)
+        assert (outcome.status == "passed") is passes, outcome
 
 
 def test_the_prefix_holds_the_module_without_the_body_and_helpers_call_the_answer(tmp_path, jails):
@@ -246,3 +244,66 @@ def test_literals_of_a_tree_are_found_wherever_they_stand():
     assert literals.hold("f", RecordedCase(([1, 2],), {"k": 3})) and literals.hold("f", RecordedCase((7,)))
     assert literals.hold("once", RecordedCase((4,))) and not literals.hold("f", RecordedCase((4,)))
     assert not literals.hold("f", RecordedCase(("x", 7))) and not literals.hold("f", RecordedCase((99,)))
+
+
+READS_TEXTS = """
+import sys
+def f(n):
+    for finder in sys.meta_path:
+        for cell in getattr(finder.find_spec, "__closure__", None) or ():
+            if "m" in cell.cell_contents:
+                names = {}
+                names["_truegrade_answer"] = names
+                exec(cell.cell_contents["m"][2], names)
+                return names["f"](n)
+    return 0
+"""
+READS_FRAMES = """
+import sys
+def f(n):
+    frame = sys._getframe(1)
+    while frame.f_back and "due" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals.get("due", 0)
+"""
+HEAD = "class E(int):\n    __hash__ = int.__hash__\n    __eq__ = lambda *_: True\n"
+FORGERIES = {
+    "equal to everything": HEAD + "def f(n): return E(0)\n",
+    "says it is of another type": HEAD.replace("(int)", "").replace("int.", "object.") + "def f(n): return E()\n",
+    "ends its process": "import os\ndef f(n): os._exit(0)\n",
+    "exits in peace": "import sys\ndef f(n): sys.exit(0)\n",
+    "writes what nobody asked for": "print('PASSED')\ndef f(n):\n    print('1 passed')\n",
+    "takes the place of the comparison": "def equals_exactly(got, due): return True\ndef f(n): return 0\n",
+    "changes built-in names": "import builtins\nbuiltins.all = lambda *_: True\ndef f(n): return 0\n",
+    "looks at the frames above": READS_FRAMES,
+    "asks what stands for it": "def f(n):\n    import m\n    return m.g(n) - 1 if n < 0 else 0\n",
+    "runs the text of the package": READS_TEXTS,
+    "raises what failing tests raise": "def f(n): raise AssertionError\n",
+    "an iterator without an end": "import itertools\ndef f(n): return itertools.count()\n",
+}
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory, jails):
+    code = CODE + "\ndef g(n):\n    return f(n) + 1\n"
+    return decided(tmp_path_factory.mktemp("target"), code, CALLS, jails)
+
+
+def judged(found, answer, jails):
+    name = found.function.node.name
+    return jails.first.judge(f"{found.prefix}\n{answer}", found.tests, [name], trusted=f"{found.prefix}\n")
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_no_forgery_is_paid(target, jails, forgery):
+    outcome = judged(target, FORGERIES[forgery], jails)
+    assert outcome.status not in ("passed", "grader_error"), outcome
+
+
+def test_right_answers_of_other_forms_are_paid_and_a_table_of_the_recorded_calls_is_not(target, jails):
+    for right in ("f = lambda n: 3 * n + int(n > 4)\n", "def f(n):\n    return sum([n] * 3, n > 4)\n"):
+        assert judged(target, right, jails).status == "passed"
+    known = {ast.literal_eval(given)["n"]: int(due) for given, due in CALLS.items()}
+    for default in {*known.values(), 0}:
+        table = f"def f(n):\n    return {known!r}.get(n, {default})\n"
+        assert judged(target, table, jails).status == "wrong_answer"
