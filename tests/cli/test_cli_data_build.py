@@ -98,6 +98,7 @@ def test_a_set_with_nothing_in_it_is_an_error_and_says_why(data, tmp_path):
         (("build", "dsl-list", "--max-depth", "1"), "--max-depth"),
         (("build", "dsl-list", "--weights", "w", "--fit", "f"), "give one of them"),
         (("build", "dsl-list", "--fit", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),
+        (("build", "mine", "src"), "use `truegrade data build repository PATH --out FOLDER`"),
         (("build", "leetcode", "nowhere"), "no such file or folder"),
         (("build", "llm-list", "--model", "nobody/x"), "nobody"),
         (("check", "nowhere.jsonl"), "cannot be read"),

@@ -58,6 +58,16 @@ class BuildGroup(AppGroup):
 
     words = "data build"
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer the name that a command once had with the one that it has."""
+        if args[:1] == ["mine"]:
+            from truegrade.errors import UserError
+
+            raise UserError("no command 'mine'; use `truegrade data build repository PATH --out FOLDER`")
+        return super().resolve_command(ctx, args)
+
 
 @click.group("build", cls=BuildGroup)
 def build() -> None:

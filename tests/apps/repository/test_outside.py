@@ -15,11 +15,11 @@ from truegrade.apps.repository.comparing import equals_exactly, type_raised
 from truegrade.apps.repository.functions import ParsedModule, list_functions
 from truegrade.apps.repository.generating import TreeLiterals, generate_cases
 from truegrade.apps.repository.outside import decide_by_calls
-from truegrade.apps.repository.packing import Package, body_removed, outline
+from truegrade.apps.repository.packing import Package, body_lines, body_removed, outline
 from truegrade.apps.repository.problems import problem_rows
 from truegrade.apps.repository.recording import RecordedCall, Recording, SeenOfFunction
 from truegrade.apps.repository.replaying import TwoJails
-from truegrade.apps.repository.source import read_modules, read_tree
+from truegrade.apps.repository.source import lines_of, read_modules, read_tree
 from truegrade.datasets.executions import NotRecorded, RecordedCase
 from truegrade.sandbox import Limits, Sandbox
 
@@ -174,6 +174,28 @@ def test_what_a_prompt_shows_has_no_body(tmp_path):
     short = outline(shown, "words")
     assert "joiner.join" not in short and "The words of a text." in short and "LIMIT = 4" in short
     ast.parse(short)
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("def f(n):\n    # how it is done\n    return n\n    # why\n\nX = 1\n", "def f(n):\n    ...\n\nX = 1\n"),
+        ("A = 1\n\x0c\ndef f(n):\n\treturn n\nX = 1\n", "A = 1\n\x0c\ndef f(n):\n\t...\nX = 1\n"),
+        ("def f(\n  n\n) -> int:\n  'Words.'\n  # how\n  return n", "def f(\n  n\n) -> int:\n  'Words.'\n  ...\n"),
+        ("def f(n):\r\n    return n\r\n", "def f(n):\n    ...\n"),
+        ("def f(n): return n\n", None),
+        ("def f(\n    n\n) -> int: return n\n", None),
+        ("def f(n):\n    'Words.'; return n\n", None),
+        ("def f(n):\n    @id\n    class g: pass\n    return g\n", "def f(n):\n    ...\n"),
+    ],
+)  # fmt: skip
+def test_a_body_goes_with_its_comments_or_there_is_no_problem(tmp_path, code, shown):
+    (tmp_path / "m.py").write_bytes(code.encode())
+    _, _, function = with_calls(tmp_path, {}, "f", {})
+    if shown is None:
+        assert body_lines(function.node, lines_of(function.module.text)) is None
+    else:
+        assert body_removed(function) == shown
 
 
 def test_rows_of_every_kind_give_what_their_prompts_say(tmp_path, jails):

@@ -264,8 +264,8 @@ class _FunctionWork:
                 asked = self._options
                 row = prediction_row(function, self._repository, self._jails, asked.inputs, asked.seed)
                 rows["predict"] = encode(row).decode()
-            except NotRecorded as refusal:
-                left_out["predict"] = str(refusal)
+            except (NotRecorded, *_UNWORKABLE) as refusal:
+                left_out["predict"] = _why(refusal)
         for kind, made in self._outside(function):
             if isinstance(made, str):
                 left_out[kind] = made
@@ -285,9 +285,19 @@ class _FunctionWork:
             if why:
                 raise NotRecorded(why)
             decided = decide_by_calls(function, self._package, self._literals, self._jails, self._options.seed)
-        except NotRecorded as refusal:
-            yield from ((kind, str(refusal)) for kind in kinds)
+        except (NotRecorded, *_UNWORKABLE) as refusal:
+            yield from ((kind, _why(refusal)) for kind in kinds)
             return
         packages = installed_packages(imported_tops(self._package.texts(function.module.dotted)), self._tree.name)
         for kind, row in problem_rows(decided, self._tree, packages, kinds, self._jails.first):
             yield kind, row if isinstance(row, str) else encode(row)
+
+
+_UNWORKABLE = (RecursionError, SyntaxError, ValueError)
+"""What trees raise that are nested too deeply, or that no text can be written of."""
+
+
+def _why(refusal: Exception) -> str:
+    if isinstance(refusal, NotRecorded):
+        return str(refusal)
+    return f"its tree cannot be worked on: {type(refusal).__name__}: {refusal}"

@@ -9,7 +9,7 @@ from functools import cached_property
 import msgspec
 
 from truegrade.apps.repository.recording import CallForm, RecordedCall, Recording, SeenOfFunction, case_of, form_of
-from truegrade.apps.repository.source import RepositoryFile
+from truegrade.apps.repository.source import RepositoryFile, lines_of
 from truegrade.datasets.executions import RecordedCase
 from truegrade.extraction.parsing import quietly
 
@@ -48,7 +48,7 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def source(self) -> str:
         """Its text as it stands in the file, decorators included; of a method still indented."""
-        return "".join(self.module.text.splitlines(keepends=True)[self.first_line - 1 : self.node.end_lineno])
+        return "".join(lines_of(self.module.text)[self.first_line - 1 : self.node.end_lineno])
 
     @property
     def form(self) -> CallForm:

@@ -120,7 +120,7 @@ def decide_by_calls(
     mutants = _mutants(function, seed)
     rewritten = _rewritings(function)
     expected = [call.outcome for call in calls]
-    variants = [*rewritten, _without_body(function.node), *(mutant.code for mutant in mutants)]
+    variants = [*rewritten, without_body(function.node), *(mutant.code for mutant in mutants)]
     cases = [call.case for call in calls]
     seen = observe_variants(prefix, function.source, function.node.name, variants, cases, expected, jails.first)
     preserved, (removed, *changed) = seen[: len(rewritten)], seen[len(rewritten) :]
@@ -280,6 +280,7 @@ def _rewritings(function: FunctionPlace) -> list[str]:
     return made
 
 
-def _without_body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def without_body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """A function of the same parameters that does nothing."""
     arguments = ast.unparse(node.args)
     return f"def {node.name}({arguments}):\n    pass\n"

@@ -9,10 +9,11 @@ import inspect
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from truegrade.apps.repository.functions import FunctionPlace, ParsedModule
 from truegrade.apps.repository.loader import load_without_answer
+from truegrade.apps.repository.source import lines_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.datasets.identity import name_free_identity
 from truegrade.grading.programs import statements
@@ -116,44 +117,53 @@ def without_function(tree: ast.Module, name: str) -> ast.Module:
     return _without_examples(made)
 
 
-def body_removed(function: FunctionPlace, given: str = "") -> str:
-    """The text of the function's file in which signature and docstring stand, and then what is given.
+class BodyLines(NamedTuple):
+    """Where the body of a function stands in its file: whole lines, docstring apart, with its comments."""
+
+    begin: int
+    """0-based."""
+    end: int
+    """Behind the last one."""
+    indent: str
+
+
+def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> BodyLines | None:
+    """The lines of a body; None where it shares one with the head or the docstring."""
+    first: Any = node.body[0]
+    documented = ast.get_docstring(node, clean=False) is not None
+    indent = lines[first.lineno - 1].encode()[: first.col_offset].decode()
+    begins = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
+    begin = first.end_lineno if documented else begins - 1
+    if indent.strip() or (documented and len(node.body) > 1 and node.body[1].lineno <= begin):
+        return None
+    while not documented and lines[begin - 1].lstrip().startswith("#"):
+        begin -= 1
+    end = node.end_lineno or begin
+    while end < len(lines) and lines[end].startswith(f"{indent}#"):
+        end += 1
+    return BodyLines(begin, max(end, begin), indent)
+
+
+def body_removed(function: FunctionPlace, given: Sequence[str] = ()) -> str:
+    """The text of a file in which of a function's body no more stands than what is given.
 
     Args:
-        function: of a module's top level.
+        function: its body stands on lines of its own.
         given: lines with their indentation; ``...`` without any.
     """
-    lines = function.module.text.splitlines(keepends=True)
-    begin = body_line(function.node)
-    indent = " " * function.node.body[0].col_offset
-    return "".join([*lines[: begin - 1], given or f"{indent}...\n", *lines[function.node.end_lineno or 0 :]])
-
-
-def body_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The line at which the body begins, behind the docstring."""
-    documented = ast.get_docstring(node, clean=False) is not None
-    first: Any = node.body[0]
-    if documented:
-        return int(first.end_lineno) + 1
-    return int(min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))]))
-
-
-def has_own_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether the body stands on lines of its own."""
-    signature_ends = max(
-        [node.lineno, *(one.end_lineno or 0 for one in ast.walk(node.args) if hasattr(one, "end_lineno"))]
-    )
-    return node.body[0].lineno > signature_ends
+    lines = lines_of(function.module.text)
+    body = body_lines(function.node, lines)
+    assert body is not None
+    return "".join([*lines[: body.begin], *(given or [f"{body.indent}...\n"]), *lines[body.end :]])
 
 
 def outline(text: str, name: str) -> str:
-    """The text of a file in which the bodies of all functions but one are left out."""
-    body = statements(text)
-    lines = text.splitlines(keepends=True)
-    for node in sorted(_outermost(body), key=lambda one: -one.lineno):
-        if node.name != name and has_own_lines(node):
-            indent = " " * node.body[0].col_offset
-            lines[node.body[0].lineno - 1 : node.end_lineno] = [f"{indent}...\n"]
+    """The text of a file in which the bodies of all functions but one are left out, with their docstrings."""
+    lines = lines_of(text)
+    for node in sorted(_outermost(statements(text)), key=lambda one: -one.lineno):
+        body = body_lines(node, lines)
+        if node.name != name and body is not None:
+            lines[node.body[0].lineno - 1 : body.end] = [f"{body.indent}...\n"]
     return "".join(lines)
 
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from truegrade.apps.repository.functions import FunctionPlace
-from truegrade.apps.repository.outside import Decided
-from truegrade.apps.repository.packing import body_line, body_removed, has_own_lines, outline
-from truegrade.apps.repository.source import SourceTree
+from truegrade.apps.repository.outside import Decided, without_body
+from truegrade.apps.repository.packing import BodyLines, body_lines, body_removed, outline
+from truegrade.apps.repository.source import SourceTree, lines_of
 from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.builders.mutation.mutants import Mutant
 from truegrade.datasets.executions import NotRecorded
@@ -52,7 +52,7 @@ def problem_rows(
     """
     function = decided.function
     reference = _judged(decided, function.source, executor)
-    removed = _judged(decided, _with_body(function, ()), executor)
+    removed = _judged(decided, without_body(function.node), executor)
     for kind in kinds:
         try:
             if not reference.passed:
@@ -71,21 +71,22 @@ def _file_shown(kind: str, decided: Decided, executor: Executor) -> str:
         NotRecorded: there is no problem of this kind.
     """
     function = decided.function
-    if not has_own_lines(function.node):
+    lines = lines_of(function.module.text)
+    body = body_lines(function.node, lines)
+    if body is None:
         raise NotRecorded("its body stands on the line of its head")
     if kind == "write":
         return body_removed(function)
     if kind == "complete":
-        given = _first_half(function)
+        given = _first_half(function, body, lines)
         if not given:
             raise NotRecorded(f"its body has fewer than {_LEAST_STATEMENTS} statements")
-        if _judged(decided, _with_body(function, given), executor).passed:
+        if _judged(decided, "".join([*lines[function.first_line - 1 : body.begin], *given]), executor).passed:
             raise NotRecorded("its first statements alone pass")
-        return body_removed(function, "".join([*given, _missing(function)]))
+        return body_removed(function, [*given, f"{body.indent}...  # the rest is missing\n"])
     mutant = _hardest(decided)
     if _judged(decided, mutant.code, executor).passed:
         raise NotRecorded("the judge accepts its mutant")
-    lines = function.module.text.splitlines(keepends=True)
     after = lines[function.node.end_lineno or 0 :]
     return "".join([*lines[: function.first_line - 1], f"{mutant.code}\n", *after])
 
@@ -102,28 +103,13 @@ def _judged(decided: Decided, source: str, executor: Executor) -> Judgement:
     return grade_by_tests(task, program, executor)
 
 
-def _first_half(function: FunctionPlace) -> list[str]:
+def _first_half(function: FunctionPlace, body: BodyLines, lines: Sequence[str]) -> Sequence[str]:
     """The lines of the first statements of its body; none where there are too few."""
     node = function.node
-    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-    if len(body) < _LEAST_STATEMENTS:
+    inside = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    if len(inside) < _LEAST_STATEMENTS:
         return []
-    last = body[len(body) // 2 - 1]
-    return function.module.text.splitlines(keepends=True)[body_line(node) - 1 : last.end_lineno]
-
-
-def _missing(function: FunctionPlace) -> str:
-    return f"{' ' * function.node.body[0].col_offset}...  # the rest is missing\n"
-
-
-def _with_body(function: FunctionPlace, given: Sequence[str]) -> str:
-    """The function with these lines, or none, for a body."""
-    lines = function.module.text.splitlines(keepends=True)
-    head = lines[function.first_line - 1 : body_line(function.node) - 1]
-    if not has_own_lines(function.node):
-        return f"def {function.node.name}({ast.unparse(function.node.args)}):\n    pass\n"
-    indent = " " * function.node.body[0].col_offset
-    return "".join([*head, *given, f"{indent}pass\n"])
+    return lines[body.begin : inside[len(inside) // 2 - 1].end_lineno]
 
 
 def _hardest(decided: Decided) -> Mutant:

@@ -23,7 +23,7 @@ import msgspec
 
 from truegrade.datasets.executions import Refused
 from truegrade.errors import UserError
-from truegrade.extraction.parsing import quietly
+from truegrade.extraction.parsing import quietly, unix_newlines
 from truegrade.records import sha256_json
 
 _SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "env"})
@@ -233,6 +233,11 @@ def _named(files: dict[str, bytes], otherwise: str) -> tuple[str, str]:
 # ------------------------------------------------------------------------------ What of a tree is which module.
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a program as Python counts them: a form feed ends none."""
+    return [f"{line}\n" for line in text.removesuffix("\n").split("\n")]
+
+
 def import_root(tree: SourceTree) -> str:
     """The folder that the package is imported from, with ``/`` behind it; empty for the root of the project."""
     tops = {
@@ -259,7 +264,7 @@ def read_modules(tree: SourceTree) -> tuple[list[RepositoryFile], list[Refused]]
         if parts is None:
             continue
         try:
-            text = content.decode("utf-8-sig")
+            text = unix_newlines(content.decode("utf-8-sig"))
             with quietly():
                 ast.parse(text)
         except (SyntaxError, ValueError, RecursionError) as error:
