@@ -47,7 +47,9 @@ _GENERATED = 48
 """Calls generated of a function, of which the deciding ones are chosen."""
 _MOST_RECORDED, _MOST_GENERATED = 10, 14
 """Deciding calls of each sort."""
-_MOST_MUTANTS = 24
+_MOST_MUTANTS = 32
+_LEAST_SPLIT = 4
+"""Mutants from which on every second one has a part in the choice of the calls, and the others measure it."""
 _MOST_CALL_CHARS = 700
 
 
@@ -68,14 +70,23 @@ class DecidingCall(msgspec.Struct, frozen=True, kw_only=True):
         return f"assert {equals_exactly.__name__}({call}, {self.outcome.text})\n"
 
 
+class TriedMutant(msgspec.Struct, frozen=True, kw_only=True):
+    """A mutant and what the deciding calls make of it."""
+
+    mutant: Mutant
+    refused_by: int
+    """Calls."""
+    held_out: bool
+    """Whether it had no part in the choice of the calls, so that it may tell how strong they are."""
+
+
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """A function with calls that decide about answers to it."""
 
     function: FunctionPlace
     prefix: str
     calls: tuple[DecidingCall, ...]
-    mutants: tuple[tuple[Mutant, int], ...]
-    """Each mutant, and how many of the calls refuse it."""
+    mutants: tuple[TriedMutant, ...]
     rewritings: int
     """Behaviour-preserving ones that all calls accept."""
 
@@ -87,15 +98,15 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
         return head + "\n\n".join(parts) + "\n\n" + "".join(call.assertion for call in self.calls)
 
     @property
-    def refused(self) -> int:
-        """Mutants that some call refuses."""
-        return sum(bool(count) for _, count in self.mutants)
+    def held_out(self) -> list[TriedMutant]:
+        """The mutants that tell how strong the calls are."""
+        return [one for one in self.mutants if one.held_out]
 
     @property
     def strength(self) -> tuple[float, float, float]:
-        """The share of mutants refused, and the bounds of its 95 % interval."""
-        count = len(self.mutants)
-        return (self.refused / count, *wilson(self.refused, count))
+        """The share of these that some call refuses, and the bounds of its 95 % interval."""
+        refused = sum(bool(one.refused_by) for one in self.held_out)
+        return (refused / len(self.held_out), *wilson(refused, len(self.held_out)))
 
 
 def decide_by_calls(
@@ -127,12 +138,16 @@ def decide_by_calls(
     if all_alike(removed, expected):
         raise NotRecorded("no call refuses a removed body")
     refused = [refusing(answers, expected) for answers in changed]
-    chosen = _chosen(calls, _accepting(calls, preserved), refused)
+    shown = range(0, len(mutants), 2) if len(mutants) >= _LEAST_SPLIT else ()
+    chosen = _chosen(calls, _accepting(calls, preserved), [refused[number] for number in shown])
     decided = Decided(
         function=function,
         prefix=prefix,
         calls=tuple(calls[number] for number in chosen),
-        mutants=tuple((mutant, len(by & {*chosen})) for mutant, by in zip(mutants, refused, strict=True)),
+        mutants=tuple(
+            TriedMutant(mutant=mutant, refused_by=len(refused[number] & {*chosen}), held_out=number not in shown)
+            for number, mutant in enumerate(mutants)
+        ),
         rewritings=sum(answers is not None for answers in preserved),
     )
     _check(decided)
@@ -246,7 +261,7 @@ def _check(decided: Decided) -> None:
     usual = known.most_common(1)[0][0] if known else ("", None)
     if sum(_outcome_key(call) != usual for call in generated) < 2:
         raise NotRecorded("a table of its recorded calls would do")
-    if not decided.mutants:
+    if not decided.held_out:
         raise NotRecorded("no mutant of it can be made, so that nothing tells how strong its calls are")
     if decided.strength[0] < LEAST_STRENGTH:
         raise NotRecorded("its calls refuse fewer than half of its mutants")

@@ -114,8 +114,7 @@ def _first_half(function: FunctionPlace, body: BodyLines, lines: Sequence[str]) 
 
 def _hardest(decided: Decided) -> Mutant:
     """The mutant that fewest calls refuse; of equals the one that was drawn first."""
-    refused = [(count, number, mutant) for number, (mutant, count) in enumerate(decided.mutants) if count]
-    return min(refused, key=lambda one: one[:2])[2]
+    return min((one for one in decided.mutants if one.refused_by), key=lambda one: one.refused_by).mutant
 
 
 def _row(kind: str, decided: Decided, tree: SourceTree, packages: tuple[str, ...], file: str) -> BenchmarkRow:
@@ -132,7 +131,7 @@ def _row(kind: str, decided: Decided, tree: SourceTree, packages: tuple[str, ...
         "function": function.id,
         "strength": f"{share:.3f}",
         "strength_interval": f"{low:.3f}-{high:.3f}",
-        "mutants": str(len(decided.mutants)),
+        "mutants": str(len(decided.held_out)),
         "calls": str(len(decided.calls)),
         "generated": str(sum(call.generated for call in decided.calls)),
         "rewritings": str(decided.rewritings),
