@@ -73,19 +73,7 @@ def test_check_ends_with_1_where_an_output_differs(data, tmp_path):
     assert as_json.exit_code == 1 and json.loads(as_json.stdout)["differences"][0]["found"] == "1"
 
 
-def test_own_code_and_submissions(data, tmp_path):
-    (tmp_path / "own.py").write_text(
-        "def double(n: int):\n    return n * 2 + 1\n\ndef shows(n: int):\n    print(n)\n"
-    )
-    mined = data("build", "mine", "own.py", "--json")
-    assert mined.exit_code == 0, mined.stderr
-    facts = json.loads(mined.stdout)
-    assert facts["rows"] == 1 and facts["refused"] == [
-        {"name": "own.py:4 shows", "why": "it returns one thing, or only what it was given: None"}
-    ]
-    shown = data("build", "mine", "own.py")
-    assert "1 x it returns one thing, or only what it was given, e.g. own.py:4 shows: None" in shown.stdout
-    assert "own.py:4 shows: it returns" in data("build", "mine", "own.py", "--verbose").stdout
+def test_submissions(data, tmp_path):
     code = "class Solution:\n    def f(self, n):\n        return -n\n"
     (tmp_path / "s.json").write_text(json.dumps([{"question_id": 1, "code": code, "example": "5"}]))
     collected = data("build", "leetcode", "s.json")
@@ -94,11 +82,13 @@ def test_own_code_and_submissions(data, tmp_path):
 
 
 def test_a_set_with_nothing_in_it_is_an_error_and_says_why(data, tmp_path):
-    (tmp_path / "own.py").write_text("def shows(n: int):\n    print(n)\n")
-    made = data("build", "mine", "own.py")
+    code = "class Solution:\n    def f(self, n):\n        self.n = n\n        return self.n\n"
+    (tmp_path / "s.json").write_text(json.dumps([{"question_id": 1, "code": code, "example": "5"}]))
+    made = data("build", "leetcode", "s.json")
     assert made.exit_code == 2 and "no row could be made" in made.stderr
-    assert "1 left out" in made.stdout and not (tmp_path / "mine.jsonl").exists()
-    assert data("build", "mine", "own.py", "--json").exit_code == 2
+    assert "1 left out" in made.stdout and not (tmp_path / "leetcode.jsonl").exists()
+    told = data("build", "leetcode", "s.json", "--json")
+    assert told.exit_code == 2 and len(json.loads(told.stdout)["refused"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,7 +98,7 @@ def test_a_set_with_nothing_in_it_is_an_error_and_says_why(data, tmp_path):
         (("build", "dsl-list", "--max-depth", "1"), "--max-depth"),
         (("build", "dsl-list", "--weights", "w", "--fit", "f"), "give one of them"),
         (("build", "dsl-list", "--fit", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),
-        (("build", "mine", "nowhere"), "no such file or folder"),
+        (("build", "mine", "src"), "use `truegrade data build repository PATH --out FOLDER`"),
         (("build", "leetcode", "nowhere"), "no such file or folder"),
         (("build", "llm-list", "--model", "nobody/x"), "nobody"),
         (("check", "nowhere.jsonl"), "cannot be read"),

@@ -1,1 +1,1 @@
-"""Making data sets: programs of a grammar, of a model or of a repository, contests, mutants, repairs."""
+"""Making data sets: programs of a grammar or a model, contests, mutants, repairs."""

@@ -1,6 +1,6 @@
 """Shapes of values: what those that a parameter takes have in common, and values drawn from them.
 
-A shape is read from an annotation (`builders.mine_shapes`), and then says no more than the type; or from known
+A shape is read from an annotation (by an app), and then says no more than the type; or from known
 values, and is then what drawn ones keep: kind, range, length, letters, order. How far it reaches beyond what was
 seen is decided here: numbers up to ten times the largest one known, lengths up to three times. Where no known
 number is negative, a drawn one is not either, and where many values are known and none of them is zero or empty,

@@ -53,7 +53,23 @@ def _inputs() -> Callable[[Any], Any]:
 _verbose = click.option("--verbose", is_flag=True, help="Print the reason for each program that was left out.")
 
 
-@click.group("build")
+class BuildGroup(AppGroup):
+    """The commands of ``truegrade data build``."""
+
+    words = "data build"
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer the name that a command once had with the one that it has."""
+        if args[:1] == ["mine"]:
+            from truegrade.errors import UserError
+
+            raise UserError("no command 'mine'; use `truegrade data build repository PATH --out FOLDER`")
+        return super().resolve_command(ctx, args)
+
+
+@click.group("build", cls=BuildGroup)
 def build() -> None:
     """Build a data set of programs, calls and the values recorded in the sandbox."""
 
@@ -124,27 +140,6 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
     with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
         rows = rows_of(found, options, sandbox, witness, workers=sandbox.workers)
         _write(out, rows, len(found), as_json, verbose)
-
-
-@build.command("mine")
-@click.argument("path", type=click.Path(path_type=Path))
-@_out("mine.jsonl")
-@click.option("--size", type=click.IntRange(min=1), help="Rows at most. [default: all there are]")
-@click.option("--seed", default=0, show_default=True, help="Decides the inputs.")
-@_inputs()
-@workers_option
-@_verbose
-@unsafe_option
-@json_option
-def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_unsafe: bool | None, as_json: bool,
-               **asked: Any) -> None:  # fmt: skip
-    """Find pure functions in the code at PATH and record calls that cover many of their branches."""
-    from truegrade.builders.mine_inputs import MineOptions
-    from truegrade.builders.mine_inputs import build as rows_of
-
-    options = MineOptions(**asked)
-    with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
-        _write(out, rows_of(path, options, sandbox, witness, workers=sandbox.workers), None, as_json, verbose)
 
 
 @build.command("llm-list")

@@ -26,6 +26,7 @@ from truegrade.builders.shapes import (
 )
 from truegrade.datasets.executions import NotRecorded, RecordedCase
 from truegrade.extraction.parsing import Fault, evaluate, is_literal, parse_expression, quietly
+from truegrade.grading.programs import statements
 
 _LISTS = {"list", "sequence", "iterable", "iterator", "collection", "mutablesequence", "reversible", "container"}
 _SETS = {"set", "abstractset", "frozenset"}
@@ -281,7 +282,7 @@ class Vocabulary(msgspec.Struct, frozen=True):
 
 def vocabulary_of(program: str) -> Vocabulary:
     """The constants that a program holds, but for those of its error messages."""
-    tree = ast.parse(program)
+    tree = ast.Module(statements(program), [])
     silent = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
     values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in silent]
     written = [value.decode("latin-1") if isinstance(value, bytes) else value for value in values]

@@ -1,4 +1,4 @@
-"""The modules of a repository as trees, and a function with all that it needs as a program of its own.
+"""The modules of a package as trees, and a function with all that it needs as a program of its own.
 
 Nothing is imported or run. A program may be put together from several modules: names that an import takes from
 another module of the same repository are looked up there.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
-from truegrade.datasets.executions import NotRecorded, Refused
+from truegrade.apps.repository.functions import ParsedModule
+from truegrade.apps.repository.source import RepositoryFile
+from truegrade.datasets.executions import NotRecorded
 from truegrade.datasets.identity import free_names, without_docstrings
-from truegrade.errors import UserError
-from truegrade.extraction.parsing import Fault, parse_expression, quietly
+from truegrade.extraction.parsing import Fault, parse_expression, parse_module
+from truegrade.grading.programs import statements
 
 ALLOWED_MODULES = frozenset({
     "__future__", "_collections_abc", "abc", "array", "ast", "base64", "binascii", "bisect", "codecs",
@@ -58,8 +58,6 @@ FORBIDDEN_SPECIAL = frozenset({
     "__builtins__", "__closure__", "__code__", "__dict__", "__file__", "__globals__", "__loader__", "__module__",
     "__package__", "__path__", "__spec__", "__subclasses__",
 })  # fmt: skip
-_SKIPPED_FOLDERS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
-_MAX_FILE_BYTES = 1 << 20
 _MAX_PROGRAM_CHARS = 20_000
 """A longer program is no item that a model could be asked about."""
 _MAX_LINKS = 10
@@ -69,30 +67,19 @@ Function = ast.FunctionDef
 
 
 class Repository:
-    """All Python files of a folder, or one file.
+    """The modules of a package as trees.
 
-    Raises:
-        UserError: there is nothing at the path.
+    Args:
+        modules: all of them.
+        stubs: texts of the ``.pyi`` files, by path.
     """
 
-    def __init__(self, path: Path) -> None:
-        if not path.exists():
-            raise UserError(f"{path}: no such file or folder; give a Python file or the folder of a repository")
-        self.modules: list[RepositoryModule] = []
-        self.refused: list[Refused] = []
-        for file in _files(path):
-            name = file.name if path.is_file() else file.relative_to(path).as_posix()
-            tree = self._parsed(file, name)
-            if tree is not None:
-                self.modules.append(RepositoryModule(name, _dotted(file), tree, _stub(file)))
-        self._by_name = {module.dotted: module for module in self.modules}
-
-    def _parsed(self, file: Path, name: str) -> ast.Module | None:
-        try:
-            return _tree(file)
-        except (OSError, SyntaxError, ValueError, RecursionError) as error:
-            self.refused.append(Refused(name, f"cannot be read: {error}"))
-            return None
+    def __init__(self, modules: Sequence[ParsedModule], stubs: Mapping[str, str]) -> None:
+        self.modules = {
+            module.file.path: RepositoryModule(module.file, module.tree, _stub(stubs, module.file.path))
+            for module in modules
+        }
+        self._by_name = {module.dotted: module for module in self.modules.values()}
 
     def program(self, module: RepositoryModule, function: Function) -> str:
         """A function and all it reads, modules that are imported first, each in its own order.
@@ -121,9 +108,8 @@ class Repository:
 class RepositoryModule:
     """The top level of a module: what each name stands for."""
 
-    def __init__(self, file: str, dotted: str, tree: ast.Module, stub: ast.Module | None) -> None:
-        self.file, self.dotted, self.tree = file, dotted, tree
-        self.is_package = file.rpartition("/")[2] == "__init__.py"
+    def __init__(self, file: RepositoryFile, tree: ast.Module, stub: ast.Module | None) -> None:
+        self.dotted, self.is_package = file.dotted, file.is_package
         self.stubs = {node.name: node for node in _defined(stub)} if stub is not None else {}
         self.aliases = {**_aliases(tree), **(_aliases(stub) if stub is not None else {})}
         """Names that module or stub give to expressions; an annotation may be one."""
@@ -144,15 +130,6 @@ class RepositoryModule:
         for nested in ast.walk(tree):
             if isinstance(nested, ast.Global):
                 self.ambiguous.update(nested.names)
-
-    def functions(self) -> Iterator[Function]:
-        """The functions of the top level, and the static methods of its classes."""
-        for node in self.tree.body:
-            match node:
-                case ast.FunctionDef() if not _is_overload(node):
-                    yield node
-                case ast.ClassDef(body=body):
-                    yield from (each for each in body if isinstance(each, Function) and _is_static(each))
 
     def position(self, node: ast.stmt) -> int:
         """Where a statement stands; a method after all statements, since its program has no class around it."""
@@ -241,44 +218,14 @@ class _Assembly:
             self._parts[part] = (self._ranks[module.dotted], module.position(node))
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith("."))
-        yield from (Path(folder) / name for name in sorted(names) if name.endswith(".py"))
-
-
-def _tree(file: Path) -> ast.Module | None:
-    with quietly():
-        return ast.parse(file.read_bytes()) if file.stat().st_size <= _MAX_FILE_BYTES else None
-
-
-def _stub(file: Path) -> ast.Module | None:
+def _stub(stubs: Mapping[str, str], path: str) -> ast.Module | None:
     """The tree of the ``.pyi`` beside a file; None if there is none that can be read."""
-    try:
-        return _tree(file.with_suffix(".pyi"))
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def _dotted(file: Path) -> str:
-    """The name that a file is imported by: up to the outermost folder that is a package."""
-    parts = [] if file.name == "__init__.py" else [file.stem]
-    folder = file.resolve().parent
-    while (folder / "__init__.py").is_file():
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return ".".join(parts)
+    tree = parse_module(stubs.get(f"{path}i", ""))
+    return None if isinstance(tree, Fault) else tree
 
 
 def _defined(tree: ast.Module) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
-
-
-def _is_static(node: Function) -> bool:
-    return [ast.unparse(each) for each in node.decorator_list] == ["staticmethod"]
 
 
 def _is_overload(node: ast.stmt) -> bool:
@@ -424,7 +371,7 @@ def _merged(parts: Iterable[str]) -> list[ast.stmt]:
     """Statements of the texts; imports from one module that follow each other become one."""
     body: list[ast.stmt] = []
     for part in parts:
-        node = ast.parse(part).body[0]
+        node = statements(part)[0]
         last = body[-1] if body else None
         if isinstance(node, ast.ImportFrom) and isinstance(last, ast.ImportFrom) and node.module == last.module:
             last.names += node.names

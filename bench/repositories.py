@@ -1,0 +1,60 @@
+"""What `truegrade data build repository` makes of packages: how much it keeps, how strong it is, and seconds.
+
+    python -m bench repositories PATH|PACKAGE... [--seed 0] [--workers 2]
+
+Prints for each: functions seen, reached by tests, rows of each kind, the mean share of mutants that the calls of a
+problem of kind *write* refuse, and seconds with the run of the tests; then, of all together, what was left out of
+kind *write* and why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repositories", nargs="+")
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--workers", default="2")
+    asked = parser.parse_args()
+    print("| package | functions | reached | write | repair | complete | predict | strength | seconds |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    left_out: Counter[str] = Counter()
+    for repository in asked.repositories:
+        began = time.perf_counter()
+        told, strengths = _built(repository, asked.seed, asked.workers)
+        took = time.perf_counter() - began
+        strength = f"{mean(strengths):.2f}" if strengths else "-"
+        name = f"{told['repository']['name']} {told['repository']['version']}".strip()
+        cells = [name, told["functions"], told["reached"], *told["rows"].values(), strength, f"{took:.0f}"]
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+        left_out.update(one["why"].partition(": ")[0] for one in told["left_out"] if one["kind"] == "write")
+    for why, count in left_out.most_common():
+        print(f"{count:>6} {why}")
+
+
+def _built(repository: str, seed: str, workers: str) -> tuple[dict[str, Any], list[float]]:
+    """What the command tells, and the strength of each problem of kind *write*."""
+    with tempfile.TemporaryDirectory() as place:
+        command = [sys.executable, "-m", "truegrade", "data", "build", "repository", repository, "--out", place]
+        options = ["--seed", seed, "--workers", workers, "--json"]
+        done = subprocess.run([*command, *options], stdout=subprocess.PIPE, check=False)
+        told = json.loads(done.stdout)
+        file = Path(place) / "write.jsonl"
+        rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return told, [float(row["tags"]["strength"]) for row in rows]
+
+
+if __name__ == "__main__":
+    main()

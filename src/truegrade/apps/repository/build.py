@@ -1,0 +1,303 @@
+"""From a tree to rows: what becomes of each function, kind by kind, resumed where it was stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, list_functions
+from truegrade.apps.repository.generating import TreeLiterals
+from truegrade.apps.repository.outside import decide_by_calls
+from truegrade.apps.repository.packing import Package
+from truegrade.apps.repository.predict import prediction_row
+from truegrade.apps.repository.problems import OUTSIDE_KINDS, problem_rows
+from truegrade.apps.repository.programs import Repository
+from truegrade.apps.repository.recording import Recording, record_tests
+from truegrade.apps.repository.replaying import TwoJails
+from truegrade.apps.repository.source import (
+    SourceTree,
+    compiled_files,
+    imported_tops,
+    installed_packages,
+    read_modules,
+)
+from truegrade.datasets.executions import ExecutionRow, NotRecorded, Refused, write_content
+from truegrade.datasets.identity import identity
+from truegrade.errors import UserError
+from truegrade.files.json_text import encode
+from truegrade.files.threads import in_order
+from truegrade.records import sha256_json
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.store.journal import Journal, Notice, read_journal
+
+Kind = Literal["write", "repair", "complete", "predict"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+RECORDING_SECONDS = 300.0
+"""Wall seconds of the run of the tests."""
+_CPU_S = 10.0
+_MEMORY = 1 << 30
+_RECORDED_BYTES = 64 << 20
+_PARTS = "parts.jsonl"
+
+
+class RepositoryOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to build."""
+
+    kinds: tuple[Kind, ...] = KINDS
+    size: int | None = None
+    """Rows of each kind, of functions drawn by the seed; None for all there are."""
+    seed: int = 0
+    """Of generated and drawn calls, and of the functions drawn."""
+    inputs: int = 3
+    """Calls of a problem of kind *predict*."""
+
+
+class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one function, as the journal of a build keeps it."""
+
+    key: str
+    """Of the build: another tree, other options, another program or another sandbox have another."""
+    id: str
+    line: int
+    rows: dict[str, str]
+    """By kind, as one line of JSON."""
+    left_out: dict[str, str]
+    """By kind, why there is no row."""
+
+
+class RecordingPart(msgspec.Struct, frozen=True, kw_only=True):
+    """The run of the tests, as the journal of a build keeps it."""
+
+    key: str
+    recording: Recording
+
+
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tree and the run of its tests show, before any problem is made."""
+
+    tree: SourceTree
+    modules: tuple[ParsedModule, ...]
+    recording: Recording
+    functions: tuple[FunctionPlace, ...]
+    unreadable: tuple[Refused, ...]
+    compiled: tuple[str, ...]
+    """Paths of extension modules and their sources, whose functions nothing records."""
+
+    @property
+    def reached(self) -> int:
+        """Functions that a test reaches."""
+        return sum(function.seen is not None for function in self.functions)
+
+
+class BuiltFunctions(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of a build."""
+
+    rows: dict[Kind, list[str]]
+    left_out: list[tuple[Kind, Refused]]
+
+
+def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False) -> Inventory:
+    """Run a tree's tests once under the recorder, or read what an earlier run in the folder recorded.
+
+    Args:
+        tree: the repository.
+        folder: where results lie.
+        allow_unsafe: as `Sandbox` takes it.
+
+    Raises:
+        UserError: the tree holds no Python.
+        SandboxError: the machine failed.
+    """
+    files, unreadable = read_modules(tree)
+    if not files:
+        raise UserError(f"{tree.name}: no Python module of a package that can be read")
+    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
+    packages = installed_packages({*imported_tops(texts), "pytest"}, tree.name)
+    limits = Limits(packages=packages, cpu_s=RECORDING_SECONDS, output_bytes=_RECORDED_BYTES)
+    kept = folder / "recording.json"
+    with Sandbox(limits, 1, allow_unsafe=allow_unsafe) as sandbox:
+        key = _key(tree, sandbox, "recording")
+        recording = _kept_recording(kept, key)
+        if recording is None:
+            recording = record_tests(tree, files, sandbox, RECORDING_SECONDS)
+            write_content(kept, encode(RecordingPart(key=key, recording=recording)))
+    modules = tuple(ParsedModule(file) for file in files)
+    return Inventory(
+        tree=tree,
+        modules=modules,
+        recording=recording,
+        functions=tuple(list_functions(modules, recording)),
+        unreadable=tuple(unreadable),
+        compiled=tuple(compiled_files(tree)),
+    )
+
+
+def _kept_recording(path: Path, key: str) -> Recording | None:
+    try:
+        part = msgspec.json.decode(path.read_bytes(), type=RecordingPart)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return part.recording if part.key == key else None
+
+
+def _key(tree: SourceTree, sandbox: Sandbox, *asked: object) -> str:
+    """Of a piece of work: all that decides its result."""
+    code = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    program = hashlib.sha256(b"".join(code)).hexdigest()
+    return sha256_json([tree.sha256, sandbox.conditions, sys.version, program, *map(str, asked)])
+
+
+def build_functions(
+    inventory: Inventory,
+    options: RepositoryOptions,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    allow_unsafe: bool = False,
+    progress: Callable[[bool], None] = lambda failed: None,
+    notice: Notice = lambda sentence: None,
+) -> BuiltFunctions:
+    """Make the problems of every function; functions that an earlier run in the folder finished are read.
+
+    Args:
+        inventory: of the tree.
+        options: what to build.
+        folder: where results lie.
+        workers: programs run at once.
+        allow_unsafe: as `Sandbox` takes it.
+        progress: told, function by function, whether there is no row of it.
+        notice: told of damaged lines of the journal.
+
+    Raises:
+        SandboxError: the machine failed.
+    """
+    tree = inventory.tree
+    packages = installed_packages(imported_tops(module.file.text for module in inventory.modules), tree.name)
+    limits = Limits(packages=packages, cpu_s=_CPU_S, memory_bytes=_MEMORY)
+    with (
+        Sandbox(limits, workers, allow_unsafe=allow_unsafe) as first,
+        Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
+    ):
+        key = _key(tree, first, options.kinds, options.seed, options.inputs)
+        work = _FunctionWork(inventory, options, TwoJails(first, second), key)
+        path = folder / _PARTS
+        read = read_journal(path, FunctionPart, notice=notice)
+        earlier = {(one.id, one.line): one for one in read if one.key == key}
+        parts: list[FunctionPart] = []
+        counts = dict.fromkeys(options.kinds, 0)
+        with Journal[FunctionPart](path, notice=notice, fsync_every=1) as journal:
+            for part in in_order(
+                _drawn(inventory.functions, options),
+                lambda function: earlier.get((function.id, function.node.lineno)) or work.part(function),
+                workers=first.workers,
+            ):
+                if (part.id, part.line) not in earlier:
+                    journal.append(part)
+                parts.append(part)
+                progress(not part.rows)
+                for kind in part.rows:
+                    counts[kind] += 1  # type: ignore[index]  # kinds of the options
+                if options.size is not None and min(counts.values()) >= options.size:
+                    break
+    return _in_the_order_of(inventory.functions, parts, options)
+
+
+def _drawn(functions: Sequence[FunctionPlace], options: RepositoryOptions) -> list[FunctionPlace]:
+    """The functions in the order in which they are tried: as they stand, or drawn where not all are wanted."""
+    if options.size is None:
+        return list(functions)
+    return sorted(functions, key=lambda function: sha256_json([options.seed, function.id]))
+
+
+def _in_the_order_of(
+    functions: Sequence[FunctionPlace], parts: Sequence[FunctionPart], options: RepositoryOptions
+) -> BuiltFunctions:
+    """The rows as their functions stand in the tree; no more of a kind than asked for, no program twice."""
+    rows: dict[Kind, list[tuple[int, str]]] = {kind: [] for kind in options.kinds}
+    left_out: list[tuple[Kind, Refused]] = []
+    places = {(one.id, one.node.lineno): (number, one.place) for number, one in enumerate(functions)}
+    programs: dict[str, str] = {}
+    for part in parts:
+        number, place = places[part.id, part.line]
+        for kind in options.kinds:
+            if kind not in part.rows:
+                left_out.append((kind, Refused(place, part.left_out[kind])))
+                continue
+            other = place
+            if kind == "predict":
+                program = msgspec.json.decode(part.rows[kind], type=ExecutionRow).code
+                other = programs.setdefault(identity(program), place)
+            if other != place:
+                left_out.append((kind, Refused(place, f"it is the same program as another: {other}")))
+            elif options.size is None or len(rows[kind]) < options.size:
+                rows[kind].append((number, part.rows[kind]))
+    return BuiltFunctions(
+        rows={kind: [row for _, row in sorted(found)] for kind, found in rows.items()}, left_out=left_out
+    )
+
+
+class _FunctionWork:
+    """What is done for each function."""
+
+    def __init__(self, inventory: Inventory, options: RepositoryOptions, jails: TwoJails, key: str) -> None:
+        tree = inventory.tree
+        self._tree, self._options, self._jails, self._key = tree, options, jails, key
+        self._package = Package(inventory.modules)
+        self._literals = TreeLiterals(tree.files)
+        stubs = {
+            path: text.decode("utf-8", "replace") for path, text in tree.files.items() if path.endswith(".pyi")
+        }
+        self._repository = Repository(inventory.modules, stubs)
+        self._why_unrecorded = inventory.recording.why_none
+
+    def part(self, function: FunctionPlace) -> FunctionPart:
+        """The rows of a function and why there are no others."""
+        rows: dict[str, str] = {}
+        left_out: dict[str, str] = {}
+        if "predict" in self._options.kinds:
+            try:
+                asked = self._options
+                row = prediction_row(function, self._repository, self._jails, asked.inputs, asked.seed)
+                rows["predict"] = encode(row).decode()
+            except (NotRecorded, *_UNWORKABLE) as refusal:
+                left_out["predict"] = _why(refusal)
+        for kind, made in self._outside(function):
+            if isinstance(made, str):
+                left_out[kind] = made
+            else:
+                rows[kind] = made.decode()
+        return FunctionPart(key=self._key, id=function.id, line=function.node.lineno, rows=rows, left_out=left_out)
+
+    def _outside(self, function: FunctionPlace) -> Iterator[tuple[str, bytes | str]]:
+        """Each kind that calls decide, with its row or why there is none."""
+        kinds = [kind for kind in OUTSIDE_KINDS if kind in self._options.kinds]
+        if not kinds:
+            return
+        why = function.why_not_outside()
+        if not function.obstacle and self._why_unrecorded:
+            why = "nothing was recorded"
+        try:
+            if why:
+                raise NotRecorded(why)
+            decided = decide_by_calls(function, self._package, self._literals, self._jails, self._options.seed)
+        except (NotRecorded, *_UNWORKABLE) as refusal:
+            yield from ((kind, _why(refusal)) for kind in kinds)
+            return
+        packages = installed_packages(imported_tops(self._package.texts(function.module.dotted)), self._tree.name)
+        for kind, row in problem_rows(decided, self._tree, packages, kinds, self._jails.first):
+            yield kind, row if isinstance(row, str) else encode(row)
+
+
+_UNWORKABLE = (RecursionError, SyntaxError, ValueError)
+"""What trees raise that are nested too deeply, or that no text can be written of."""
+
+
+def _why(refusal: Exception) -> str:
+    if isinstance(refusal, NotRecorded):
+        return str(refusal)
+    return f"its tree cannot be worked on: {type(refusal).__name__}: {refusal}"

@@ -1,0 +1,173 @@
+"""`truegrade data build repository`: the functions of a repository as problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truegrade.cli.options import (
+    echo,
+    json_option,
+    names_of,
+    notice,
+    print_json,
+    progress_for,
+    unsafe_option,
+    workers_option,
+)
+
+if TYPE_CHECKING:
+    from truegrade.apps.repository.build import BuiltFunctions, Inventory
+    from truegrade.datasets.executions import Refused
+
+_SHOWN_CHARS = 80
+_SHOWN_FAILED = 5
+
+
+@click.command()
+@click.argument("repository", metavar="PATH|PACKAGE")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
+              help="Folder to write; the same command resumes in it.")  # fmt: skip
+@click.option("--kinds", callback=names_of, metavar="A,B,...",
+              help="write, repair, complete, predict. [default: all]")  # fmt: skip
+@click.option("--size", type=click.IntRange(min=1), help="Rows of each kind at most. [default: all there are]")
+@click.option(
+    "--seed", default=0, show_default=True, help="Decides generated calls, and which functions --size takes."
+)
+@click.option("--inputs", default=3, show_default=True, type=click.IntRange(min=2),
+              help="Number of calls of each problem of kind predict.")  # fmt: skip
+@workers_option
+@click.option("--verbose", is_flag=True, help="Print the reason for each function that was left out.")
+@unsafe_option
+@json_option
+def build_repository(
+    repository: str,
+    out: Path,
+    kinds: tuple[str, ...],
+    workers: int | None,
+    verbose: bool,
+    allow_unsafe: bool | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Make problems of a repository's functions, decided by the calls that its own tests make.
+
+    PATH is a checkout, an sdist, a wheel or a Python file; PACKAGE the name of an installed package. Nothing of it
+    runs outside the sandbox, and no model is asked.
+    """
+    from truegrade.apps.repository.build import KINDS, RepositoryOptions, build_functions, take_inventory
+    from truegrade.apps.repository.source import read_tree
+    from truegrade.datasets.executions import prepare
+    from truegrade.errors import UnknownName, UserError
+
+    for name in kinds:
+        if name not in KINDS:
+            raise UnknownName("kind of problem", name, KINDS)
+    options = RepositoryOptions(kinds=tuple(kind for kind in KINDS if not kinds or kind in kinds), **asked)
+    tree = read_tree(repository)
+    prepare(out / "repository.json")
+    unsafe = bool(allow_unsafe)
+    inventory = take_inventory(tree, out, allow_unsafe=unsafe)
+    if not as_json:
+        _tell_inventory(inventory)
+    watch = progress_for(as_json)
+    watch.start("build", total=len(inventory.functions), done=0)
+    try:
+        built = build_functions(
+            inventory, options, out, workers=workers, allow_unsafe=unsafe,
+            progress=lambda failed: watch.advance(failed=failed), notice=notice,
+        )  # fmt: skip
+    finally:
+        watch.finish()
+    files = _write(out, built)
+    summary = _summary(inventory, built, files)
+    if as_json:
+        print_json(summary)
+    else:
+        _tell_built(built, files, verbose)
+    if not files:
+        hint = "" if verbose or as_json else "; --verbose prints the reason for each function"
+        raise UserError(f"{out}: no problem could be made{hint}")
+
+
+def _tell_inventory(inventory: Inventory) -> None:
+    """What the tree holds and how its tests ended, a line each."""
+    tree, recording = inventory.tree, inventory.recording
+    commit = f", commit {tree.commit[:12]} of {tree.date}" if tree.commit else ""
+    echo(f"{tree.name} {tree.version}".rstrip() + f"{commit}: {len(inventory.functions)} functions in "
+         f"{len(inventory.modules)} modules, {inventory.reached} reached by {recording.tests} tests")  # fmt: skip
+    if recording.why_none:
+        notice(f"{recording.why_none}; problems of kind predict are made with drawn calls")
+    if recording.cut:
+        notice("time was up before all tests had run: functions that the others reach are missing")
+    if inventory.compiled:
+        notice(
+            f"{len(inventory.compiled)} files of extension modules, e.g. {inventory.compiled[0]}, are not recorded"
+        )
+    for one in inventory.unreadable:
+        notice(f"{one.name}: {one.why[:_SHOWN_CHARS]}")
+    for name, why in list(recording.failed.items())[:_SHOWN_FAILED]:
+        notice(f"{name} fails in the sandbox: {why[:_SHOWN_CHARS]}")
+    if (more := len(recording.failed) - _SHOWN_FAILED) > 0:
+        notice(f"{more} more tests fail in the sandbox")
+
+
+def _write(out: Path, built: BuiltFunctions) -> dict[str, Path]:
+    """A file for each kind that has rows; one that an earlier run left goes where there are none now."""
+    from truegrade.datasets.executions import write_content
+
+    files: dict[str, Path] = {}
+    for kind, rows in built.rows.items():
+        path = out / f"{kind}.jsonl"
+        if rows:
+            write_content(path, "".join(f"{row}\n" for row in rows).encode())
+            files[kind] = path
+        else:
+            path.unlink(missing_ok=True)
+    return files
+
+
+def _summary(inventory: Inventory, built: BuiltFunctions, files: dict[str, Path]) -> dict[str, Any]:
+    tree, recording = inventory.tree, inventory.recording
+    return {
+        "repository": {"name": tree.name, "version": tree.version, "commit": tree.commit, "sha256": tree.sha256},
+        "tests": {"run": recording.tests, "failed": recording.failed, "why_none": recording.why_none},
+        "functions": len(inventory.functions),
+        "reached": inventory.reached,
+        "files": {kind: str(path) for kind, path in files.items()},
+        "rows": {kind: len(rows) for kind, rows in built.rows.items()},
+        "left_out": [{"kind": kind, "name": one.name, "why": one.why} for kind, one in built.left_out],
+    }
+
+
+def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) -> None:
+    """How many rows of each kind, what was left out and why, and what to run next."""
+    echo(", ".join(f"{len(rows)} problems of kind {kind}" for kind, rows in built.rows.items()) + "; left out:")
+    kinds: dict[Refused, list[str]] = {}
+    for kind, one in built.left_out:
+        kinds.setdefault(one, []).append(kind)
+    if verbose:
+        for one, of in kinds.items():
+            echo(f"  {one.name} ({', '.join(of)}): {one.why}")
+    else:
+        alike: dict[tuple[str, str], list[Refused]] = {}
+        for one, of in kinds.items():
+            alike.setdefault((one.why.partition(": ")[0], ", ".join(of)), []).append(one)
+        for (why, concerned), ones in sorted(alike.items(), key=lambda item: -len(item[1])):
+            example = f"{ones[0].name}{ones[0].why.removeprefix(why)[:_SHOWN_CHARS]}"
+            echo(f"  {len(ones):>5} x {why}, e.g. {example} ({concerned})")
+    for command in _next_commands(files):
+        echo(command)
+
+
+def _next_commands(files: dict[str, Path]) -> Sequence[str]:
+    """Commands that ask a model what was built."""
+    return [
+        f"truegrade run execution-prediction --data {path} --model ..."
+        if kind == "predict"
+        else f"truegrade run {path} --model ..."
+        for kind, path in files.items()
+    ]

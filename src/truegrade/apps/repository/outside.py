@@ -1,0 +1,301 @@
+"""Problems that calls decide in the judge's process, and the conditions under which such a verdict is sound.
+
+*Not bought by a table*: at least `LEAST_OUTCOMES` outcomes, at least half of the calls generated and in no file of
+the tree, and an answer that looks results up in the recorded calls is refused. *Refuses nothing right*: calls stay
+within what was recorded and give the same in every order, hash seed, time zone and folder; an exception decides by
+its type alone; a call that refuses a behaviour-preserving rewriting is left out. *No hidden context*: what a
+recorded call returned among the tests it returns alone, and no argument is changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+import msgspec
+
+from truegrade.apps.repository.comparing import equals_exactly, type_raised
+from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace
+from truegrade.apps.repository.generating import TreeLiterals, generate_cases
+from truegrade.apps.repository.packing import Package
+from truegrade.apps.repository.recording import RecordedCall
+from truegrade.apps.repository.replaying import (
+    Answers,
+    GivenOutcome,
+    TwoJails,
+    all_alike,
+    observe_variants,
+    refusing,
+    replay_calls,
+)
+from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
+from truegrade.builders.mutation.preserving import REWRITINGS
+from truegrade.datasets.executions import NotRecorded, RecordedCase
+from truegrade.datasets.literal_text import call_text
+from truegrade.grading.programs import statements
+from truegrade.records import sha256_json
+from truegrade.statistics.intervals import wilson
+
+LEAST_OUTCOMES = 3
+LEAST_STRENGTH = 0.5
+"""Share of mutants that the calls refuse, below which there is no problem."""
+_GENERATED = 48
+"""Calls generated of a function, of which the deciding ones are chosen."""
+_MOST_RECORDED, _MOST_GENERATED = 10, 14
+"""Deciding calls of each sort."""
+_MOST_MUTANTS = 32
+_LEAST_SPLIT = 4
+"""Mutants from which on every second one has a part in the choice of the calls, and the others measure it."""
+_MOST_CALL_CHARS = 700
+
+
+class DecidingCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call and what it gives."""
+
+    case: RecordedCase
+    text: str
+    outcome: GivenOutcome
+    generated: bool
+
+    @property
+    def assertion(self) -> str:
+        """The statement that decides by it."""
+        if self.outcome.kind == "raised":
+            return f"assert {type_raised.__name__}(lambda: {self.text}) == {self.outcome.value!r}\n"
+        call = self.text if self.outcome.kind == "value" else f"_plain.list({self.text})"
+        return f"assert {equals_exactly.__name__}({call}, {self.outcome.text})\n"
+
+
+class TriedMutant(msgspec.Struct, frozen=True, kw_only=True):
+    """A mutant and what the deciding calls make of it."""
+
+    mutant: Mutant
+    refused_by: int
+    """Calls."""
+    held_out: bool
+    """Whether it had no part in the choice of the calls, so that it may tell how strong they are."""
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """A function with calls that decide about answers to it."""
+
+    function: FunctionPlace
+    prefix: str
+    calls: tuple[DecidingCall, ...]
+    mutants: tuple[TriedMutant, ...]
+    rewritings: int
+    """Behaviour-preserving ones that all calls accept."""
+
+    @property
+    def tests(self) -> str:
+        """The tests of its problems."""
+        head = "import builtins as _plain\nfrom typing import Any, Callable\n"
+        parts = [inspect.getsource(equals_exactly), inspect.getsource(type_raised)]
+        return head + "\n\n".join(parts) + "\n\n" + "".join(call.assertion for call in self.calls)
+
+    @property
+    def held_out(self) -> list[TriedMutant]:
+        """The mutants that tell how strong the calls are."""
+        return [one for one in self.mutants if one.held_out]
+
+    @property
+    def strength(self) -> tuple[float, float, float]:
+        """The share of these that some call refuses, and the bounds of its 95 % interval."""
+        refused = sum(bool(one.refused_by) for one in self.held_out)
+        return (refused / len(self.held_out), *wilson(refused, len(self.held_out)))
+
+
+def decide_by_calls(
+    function: FunctionPlace, package: Package, literals: TreeLiterals, jails: TwoJails, seed: int
+) -> Decided:
+    """Find calls that decide about answers to a function of a module's top level.
+
+    Args:
+        function: reached by tests (`FunctionPlace.why_not_outside`).
+        package: its package.
+        literals: all that stand in the tree.
+        jails: where programs run.
+        seed: of the generated calls.
+
+    Raises:
+        NotRecorded: a condition does not hold; the message says which.
+    """
+    if copies := package.copies(function):
+        raise NotRecorded(f"its package holds the same function again: {copies[0]}")
+    prefix = package.prefix(function)
+    calls = _repeating_calls(function, prefix, literals, jails, seed)
+    mutants = _mutants(function, seed)
+    rewritten = _rewritings(function)
+    expected = [call.outcome for call in calls]
+    variants = [*rewritten, without_body(function.node), *(mutant.code for mutant in mutants)]
+    cases = [call.case for call in calls]
+    seen = observe_variants(prefix, function.source, function.node.name, variants, cases, expected, jails.first)
+    preserved, (removed, *changed) = seen[: len(rewritten)], seen[len(rewritten) :]
+    if all_alike(removed, expected):
+        raise NotRecorded("no call refuses a removed body")
+    refused = [refusing(answers, expected) for answers in changed]
+    shown = range(0, len(mutants), 2) if len(mutants) >= _LEAST_SPLIT else ()
+    chosen = _chosen(calls, _accepting(calls, preserved), [refused[number] for number in shown])
+    decided = Decided(
+        function=function,
+        prefix=prefix,
+        calls=tuple(calls[number] for number in chosen),
+        mutants=tuple(
+            TriedMutant(mutant=mutant, refused_by=len(refused[number] & {*chosen}), held_out=number not in shown)
+            for number, mutant in enumerate(mutants)
+        ),
+        rewritings=sum(answers is not None for answers in preserved),
+    )
+    _check(decided)
+    return decided
+
+
+def _repeating_calls(
+    function: FunctionPlace, prefix: str, literals: TreeLiterals, jails: TwoJails, seed: int
+) -> list[DecidingCall]:
+    """Recorded calls, then generated ones, that give the same whenever they are made.
+
+    Raises:
+        NotRecorded: too few do, or one changes its arguments.
+    """
+    name, decorated = function.node.name, bool(function.node.decorator_list)
+    recorded = [(case, text, seen) for case, seen in function.recorded() if (text := _text(name, case))]
+    random = Random(int(sha256_json([seed, function.id])[:12], 16))
+    near = generate_cases([case for case, _, _ in recorded], _GENERATED, random)
+    generated = [
+        (case, text, None) for case in near if not literals.hold(name, case) and (text := _text(name, case))
+    ]
+    tried = [*recorded, *generated]
+    replays = replay_calls(prefix, function.source, name, [case for case, _, _ in tried], jails)
+    if replays.why_none:
+        raise NotRecorded(f"it does not run without its repository: {replays.why_none}")
+    if replays.changes:
+        raise NotRecorded("it changes its arguments, which do not come back from another process")
+    found = [
+        DecidingCall(case=case, text=text, outcome=outcome, generated=seen is None)
+        for (case, text, seen), outcome in zip(tried, replays.outcomes, strict=True)
+        if outcome is not None and (seen is None or decorated or _is_as_recorded(outcome, seen))
+    ]
+    known = [call for call in found if not call.generated]
+    if len(known) < LEAST_CALLS:
+        raise NotRecorded("fewer than three recorded calls return plain values, and the same each time")
+    raised = {call.outcome.value for call in known if call.outcome.kind == "raised"}
+    return [
+        call
+        for call in found
+        if not call.generated or call.outcome.kind != "raised" or call.outcome.value in raised
+    ]
+
+
+def _text(name: str, case: RecordedCase) -> str:
+    text = call_text(name, case.args, case.kwargs)
+    return text if text is not None and len(text) <= _MOST_CALL_CHARS else ""
+
+
+def _is_as_recorded(outcome: GivenOutcome, seen: RecordedCall) -> bool:
+    """Whether a call gives alone what it gave among the tests, as far as that is known."""
+    known = seen.kind in ("items", outcome.kind)  # of a generator nothing else is known
+    return known and seen.result in (None, outcome.text)
+
+
+def _accepting(calls: Sequence[DecidingCall], preserved: Sequence[Answers]) -> list[int]:
+    """The calls that accept every rewriting that can be defined."""
+    expected = [call.outcome for call in calls]
+    wrong = [refusing(answers, expected) for answers in preserved if answers is not None]
+    return [number for number in range(len(calls)) if not any(number in each for each in wrong)]
+
+
+def _chosen(calls: Sequence[DecidingCall], usable: Sequence[int], refused: Sequence[set[int]]) -> list[int]:
+    """Few calls that refuse many mutants and give many outcomes, in their order; half of them generated.
+
+    One after the other the one that refuses most mutants which none before it refuses; of equals one with a new
+    outcome, then a generated one.
+    """
+    room = {False: _MOST_RECORDED, True: _MOST_GENERATED}
+    taken: list[int] = []
+    alive = [*range(len(refused))]
+    outcomes: set[tuple[str, str | None]] = set()
+    left = list(usable)
+    while left:
+        best = max(
+            left,
+            key=lambda one: (
+                sum(one in refused[mutant] for mutant in alive),
+                _outcome_key(calls[one]) not in outcomes,
+                calls[one].generated,
+                -one,
+            ),
+        )
+        left.remove(best)
+        if not room[calls[best].generated]:
+            continue
+        room[calls[best].generated] -= 1
+        taken.append(best)
+        outcomes.add(_outcome_key(calls[best]))
+        alive = [mutant for mutant in alive if best not in refused[mutant]]
+    generated = sum(calls[one].generated for one in taken)
+    known = [one for one in taken if not calls[one].generated][:generated]
+    return sorted([*known, *(one for one in taken if calls[one].generated)])
+
+
+def _outcome_key(call: DecidingCall) -> tuple[str, str | None]:
+    return call.outcome.kind, call.outcome.text
+
+
+def _check(decided: Decided) -> None:
+    """See that the conditions of the tier hold.
+
+    Raises:
+        NotRecorded: one does not.
+    """
+    generated = [call for call in decided.calls if call.generated]
+    if len(generated) < LEAST_CALLS:
+        raise NotRecorded("too few generated calls give the same each time and stand in no file of the tree")
+    if len({_outcome_key(call) for call in decided.calls}) < LEAST_OUTCOMES:
+        raise NotRecorded(f"its calls have fewer than {LEAST_OUTCOMES} outcomes")
+    known = Counter(_outcome_key(call) for call in decided.calls if not call.generated)
+    usual = known.most_common(1)[0][0] if known else ("", None)
+    if sum(_outcome_key(call) != usual for call in generated) < 2:
+        raise NotRecorded("a table of its recorded calls would do")
+    if not decided.held_out:
+        raise NotRecorded("no mutant of it can be made, so that nothing tells how strong its calls are")
+    if decided.strength[0] < LEAST_STRENGTH:
+        raise NotRecorded("its calls refuse fewer than half of its mutants")
+
+
+def _mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
+    operators = (*OPERATORS, *WIDER_OPERATORS)
+    try:
+        found = mutants_of(normalised(function.source), MutationOptions(operators=operators))
+    except (NotAProgram, RecursionError):
+        return []
+    return sorted(found, key=lambda one: sha256_json([seed, function.id, one.id]))[:_MOST_MUTANTS]
+
+
+def _rewritings(function: FunctionPlace) -> list[str]:
+    """The function rewritten in ways that keep its meaning; names of parameters stay, since calls may use them."""
+    made = []
+    arguments = function.node.args
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    use = f"{function.node.name}({', '.join(f'{name}={name}' for name in names)})\n"
+    for rewrite in REWRITINGS.values():
+        try:
+            tree = ast.Module(statements(function.source + "\n" + use), [])
+            before = ast.dump(tree)
+            tree = ast.fix_missing_locations(rewrite(tree))
+            if ast.dump(tree) != before:
+                tree.body.pop()
+                made.append(ast.unparse(tree))
+        except (SyntaxError, RecursionError, ValueError):
+            continue
+    return made
+
+
+def without_body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """A function of the same parameters that does nothing."""
+    arguments = ast.unparse(node.args)
+    return f"def {node.name}({arguments}):\n    pass\n"

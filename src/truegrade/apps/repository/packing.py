@@ -1,0 +1,215 @@
+"""The package without one function: the text before every answer, and whether the answer is still in there."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import copy
+import inspect
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from truegrade.apps.repository.functions import FunctionPlace, ParsedModule
+from truegrade.apps.repository.loader import load_without_answer
+from truegrade.apps.repository.source import lines_of
+from truegrade.datasets.executions import NotRecorded
+from truegrade.datasets.identity import name_free_identity
+from truegrade.grading.programs import statements
+
+_MOST_CHARS = 1_500_000
+"""Of the modules that one imports."""
+_STAND_IN = "def {name}(*args, **kwargs):\n    ''\n    return _truegrade_answer['{name}'](*args, **kwargs)"
+_FUTURE = "from __future__ import annotations\n"
+_EXAMPLES = ">>>"
+
+
+class Package:
+    """The modules of a package, and what of them importing one loads.
+
+    Args:
+        modules: all of them.
+    """
+
+    def __init__(self, modules: Sequence[ParsedModule]) -> None:
+        self.by_name = {module.file.dotted: module for module in modules}
+        self._closures: dict[str, tuple[str, ...]] = {}
+        self._texts: dict[str, str] = {}
+        self._bodies: dict[str, list[tuple[str, str]]] = {}
+
+    def closure(self, dotted: str) -> tuple[str, ...]:
+        """The modules that a module imports, itself among them, by name: wherever in a text an import stands."""
+        if dotted not in self._closures:
+            found: set[str] = set()
+            waiting = [dotted]
+            while waiting:
+                name = waiting.pop()
+                if name in found or name not in self.by_name:
+                    continue
+                found.add(name)
+                waiting += [*_parents(name), *_imports(self.by_name[name])]
+            self._closures[dotted] = tuple(sorted(found))
+        return self._closures[dotted]
+
+    def prefix(self, function: FunctionPlace) -> str:
+        """Python that makes the module's namespace without the function.
+
+        Raises:
+            NotRecorded: it would be too long.
+        """
+        module = function.module
+        names = self.closure(module.dotted)
+        texts = {
+            name: (self.by_name[name].file.path, self.by_name[name].file.is_package, self._text(name, function))
+            for name in names
+        }
+        spaces = {above for name in names for above in _parents(name)} - texts.keys()
+        texts |= dict.fromkeys(sorted(spaces), ("", True, ""))  # namespace packages have no file
+        if sum(len(text) for _, _, text in texts.values()) > _MOST_CHARS:
+            raise NotRecorded(f"its module imports more than {_MOST_CHARS:,} characters of the package")
+        packed = base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
+        source = inspect.getsource(load_without_answer)
+        call = f"{load_without_answer.__name__}({packed!r}, {module.dotted!r}, {function.name!r}, globals())\n"
+        future = _FUTURE if "from __future__ import annotations" in module.text else ""
+        return f"{future}from typing import Any\n{source}\n{call}"
+
+    def _text(self, name: str, function: FunctionPlace) -> str:
+        if name == function.module.dotted:
+            return ast.unparse(without_function(self.by_name[name].tree, function.name))
+        if name not in self._texts:
+            self._texts[name] = ast.unparse(_without_examples(copy.deepcopy(self.by_name[name].tree)))
+        return self._texts[name]
+
+    def texts(self, dotted: str) -> list[str]:
+        """The texts of the modules that importing one loads, as they stand."""
+        return [self.by_name[name].file.text for name in self.closure(dotted)]
+
+    def copies(self, function: FunctionPlace) -> list[str]:
+        """Other functions that importing its module loads and that equal it but for names, by their place."""
+        wanted = name_free_identity(_bare(function.node))
+        return [
+            place
+            for name in self.closure(function.module.dotted)
+            for place, identity in self._identities(name)
+            if identity == wanted and place != _place(name, function.node)
+        ]
+
+    def _identities(self, name: str) -> list[tuple[str, str]]:
+        if name not in self._bodies:
+            self._bodies[name] = [
+                (_place(name, node), name_free_identity(_bare(node)))
+                for node in ast.walk(self.by_name[name].tree)
+                if isinstance(node, ast.FunctionDef)
+            ]
+        return self._bodies[name]
+
+
+def without_function(tree: ast.Module, name: str) -> ast.Module:
+    """A copy of a module in which a function of its top level only calls the answer to it."""
+    made = copy.deepcopy(tree)
+    stand_in = statements(_STAND_IN.format(name=name))
+    made.body = [
+        part
+        for node in made.body
+        for part in (stand_in if isinstance(node, ast.FunctionDef) and node.name == name else [node])
+    ]
+    return _without_examples(made)
+
+
+class BodyLines(NamedTuple):
+    """Where the body of a function stands in its file: whole lines, docstring apart, with its comments."""
+
+    begin: int
+    """0-based."""
+    end: int
+    """Behind the last one."""
+    indent: str
+
+
+def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> BodyLines | None:
+    """The lines of a body; None where it shares one with the head or the docstring."""
+    first: Any = node.body[0]
+    documented = ast.get_docstring(node, clean=False) is not None
+    indent = lines[first.lineno - 1].encode()[: first.col_offset].decode()
+    begins = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
+    begin = first.end_lineno if documented else begins - 1
+    if indent.strip() or (documented and len(node.body) > 1 and node.body[1].lineno <= begin):
+        return None
+    while not documented and lines[begin - 1].lstrip().startswith("#"):
+        begin -= 1
+    end = node.end_lineno or begin
+    while end < len(lines) and lines[end].startswith(f"{indent}#"):
+        end += 1
+    return BodyLines(begin, max(end, begin), indent)
+
+
+def body_removed(function: FunctionPlace, given: Sequence[str] = ()) -> str:
+    """The text of a file in which of a function's body no more stands than what is given.
+
+    Args:
+        function: its body stands on lines of its own.
+        given: lines with their indentation; ``...`` without any.
+    """
+    lines = lines_of(function.module.text)
+    body = body_lines(function.node, lines)
+    assert body is not None
+    return "".join([*lines[: body.begin], *(given or [f"{body.indent}...\n"]), *lines[body.end :]])
+
+
+def outline(text: str, name: str) -> str:
+    """The text of a file in which the bodies of all functions but one are left out, with their docstrings."""
+    lines = lines_of(text)
+    for node in sorted(_outermost(statements(text)), key=lambda one: -one.lineno):
+        body = body_lines(node, lines)
+        if node.name != name and body is not None:
+            lines[node.body[0].lineno - 1 : body.end] = [f"{body.indent}...\n"]
+    return "".join(lines)
+
+
+def _outermost(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif isinstance(node, ast.ClassDef):
+            yield from _outermost(node.body)
+
+
+def _place(module: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    return f"{module}:{node.lineno} {node.name}"
+
+
+def _bare(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    made = copy.copy(node)
+    made.decorator_list = []
+    return ast.unparse(made)
+
+
+def _without_examples(tree: ast.Module) -> ast.Module:
+    """The tree, changed: docstrings that hold examples are empty."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            match first:
+                case ast.Expr(value=ast.Constant(value=str(text))) if _EXAMPLES in text:
+                    first.value = ast.Constant("")
+    return tree
+
+
+def _parents(dotted: str) -> list[str]:
+    parts = dotted.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _imports(module: ParsedModule) -> Iterator[str]:
+    """Dotted names that a module may import; some are names of functions."""
+    own = module.file.dotted.split(".")
+    package = own if module.file.is_package else own[:-1]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from (*_parents(alias.name), alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (*_parents(name), name, *(f"{name}.{alias.name}" for alias in node.names))

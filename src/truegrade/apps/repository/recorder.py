@@ -1,0 +1,298 @@
+"""Runs a repository's tests under a profile hook and tells which functions they reach, and with which arguments.
+
+The text of this file is sent into the jail with the tree as its standard input; nothing here is called in our own
+process. It is written against `sys.setprofile`, which every supported Python has: what is recorded on one machine
+is what is recorded on another.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+MAX_ITEMS = 200
+"""Parts of one argument."""
+MAX_TESTS = 100
+"""Names of tests kept of a function."""
+MAX_WORDS = 160
+_RESUME_AT_START = 0
+_RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
+
+
+class NotPlain(Exception):
+    """A value is no plain one, or is too large."""
+
+
+class TooLong(BaseException):
+    """A test takes more seconds than it may."""
+
+
+def plain(value: Any, room: list[int]) -> str:
+    """What ``repr`` writes of a value of exact built-in types, the items of sets in order.
+
+    Raises:
+        NotPlain: it holds something else, or more parts than there is room for.
+    """
+    room[0] -= 1
+    kind = type(value)
+    if room[0] < 0:
+        raise NotPlain
+    if value is None or kind in (bool, int, str, bytes):
+        return repr(value)
+    if kind in (float, complex):
+        if value - value != 0:  # neither an infinity nor a nan
+            raise NotPlain
+        return repr(value)
+    if kind is dict:
+        return f"{{{', '.join([f'{plain(key, room)}: {plain(item, room)}' for key, item in value.items()])}}}"
+    if kind not in (list, tuple, set, frozenset) or len(value) > MAX_ITEMS:
+        raise NotPlain
+    items = [plain(item, room) for item in value]
+    if kind is list:
+        return f"[{', '.join(items)}]"
+    if kind is tuple:
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+    inside = f"{{{', '.join(sorted(items))}}}" if items else ""
+    return inside if kind is set and items else f"{kind.__name__}({inside})"
+
+
+def plain_within(value: Any, chars: int) -> str | None:
+    """The text of a plain value; None for any other, and for one that is too long."""
+    if type(value) in (str, bytes) and len(value) > chars:
+        return None
+    try:
+        text = plain(value, [MAX_ITEMS])
+    except (NotPlain, RecursionError, ValueError, RuntimeError):
+        return None
+    return text if len(text) <= chars else None
+
+
+class SeenFunction:
+    """What was seen of one function."""
+
+    def __init__(self, code: CodeType, path: str) -> None:
+        self.path, self.line, self.name = path, code.co_firstlineno, code.co_qualname
+        self.opcodes = code.co_code
+        count = code.co_argcount + code.co_kwonlyargcount
+        self.parameters = code.co_varnames[:count]
+        extra = list(code.co_varnames[count : count + 2])
+        self.rest = extra.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
+        self.named = extra.pop(0) if code.co_flags & inspect.CO_VARKEYWORDS else ""
+        self.yields = bool(code.co_flags & inspect.CO_GENERATOR)
+        self.tests: dict[str, int] = {}
+        self.calls: dict[str, dict[str, Any]] = {}
+        """By the text of the arguments."""
+        self.seen = self.crossing = 0
+        """Calls, and those of them whose arguments are plain, while they were looked at."""
+        self.last_test, self.looked_at = "", 0
+        """The test that called it last, and how many calls of that were looked at."""
+        self.changes = False
+        """Whether a call left its arguments other than it found them."""
+
+
+class Hook:
+    """The profile function.
+
+    Args:
+        root: folder of the tree, with ``/`` behind it.
+        modules: paths of the package's files in it.
+        options: bounds.
+    """
+
+    def __init__(self, root: str, modules: set[str], options: dict[str, Any]) -> None:
+        self._root, self._modules, self._options = root, modules, options
+        self._known: dict[CodeType, SeenFunction | None] = {}
+        self._open: dict[FrameType, tuple[SeenFunction, str, Any]] = {}
+        self._returns = {number for number, name in enumerate(_opnames()) if name in _RETURNS}
+        self.test = ""
+        self.functions: list[SeenFunction] = []
+
+    def __call__(self, frame: FrameType, event: str, value: Any) -> None:
+        """Take note of a call or a return."""
+        if event == "call":
+            code = frame.f_code
+            seen = self._known[code] if code in self._known else self._look(code)
+            if seen is not None:
+                self._called(seen, frame)
+        elif event == "return" and frame in self._open:
+            self._returned(frame, value)
+
+    def _look(self, code: CodeType) -> SeenFunction | None:
+        path = code.co_filename.removeprefix(self._root)
+        ours = path in self._modules and "<" not in code.co_qualname
+        seen = self._known[code] = SeenFunction(code, path) if ours else None
+        if seen is not None:
+            self.functions.append(seen)
+        return seen
+
+    def _called(self, seen: SeenFunction, frame: FrameType) -> None:
+        if seen.yields and seen.opcodes[frame.f_lasti + 1] & 3 != _RESUME_AT_START:
+            return  # a generator goes on
+        seen.seen += 1
+        if self.test in seen.tests or len(seen.tests) < MAX_TESTS:
+            seen.tests[self.test] = seen.tests.get(self.test, 0) + 1
+        seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
+        seen.last_test = self.test
+        if len(seen.calls) >= self._options["calls"] or seen.looked_at > self._options["looked_at"]:
+            return
+        arguments = _arguments(seen, frame)
+        text = None if arguments is None else plain_within(arguments, self._options["chars"])
+        if text is None:
+            return
+        seen.crossing += 1
+        if text not in seen.calls:
+            seen.calls[text] = {"arguments": text, "kind": "items" if seen.yields else "", "result": None}
+            self._open[frame] = (seen, text, arguments)
+
+    def _returned(self, frame: FrameType, value: Any) -> None:
+        seen, before, arguments = self._open.pop(frame)
+        call = seen.calls[before]
+        if not seen.yields:
+            raised = value is None and seen.opcodes[frame.f_lasti] not in self._returns
+            call["kind"] = "raised" if raised else "value"
+            call["result"] = None if raised else plain_within(value, self._options["chars"])
+        if plain_within(arguments, self._options["chars"]) != before:
+            seen.changes = True
+
+
+def _arguments(seen: SeenFunction, frame: FrameType) -> tuple[Any, ...] | None:
+    """Parameters with their values, further arguments, further keywords; None where one is not there yet."""
+    held = frame.f_locals
+    try:
+        named = {name: held[name] for name in seen.parameters}
+        rest = tuple(held[seen.rest]) if seen.rest else ()
+        return named, rest, dict(held[seen.named]) if seen.named else {}
+    except KeyError:  # a parameter that a closure holds, before its cell is made
+        return None
+
+
+def _opnames() -> list[str]:
+    import dis
+
+    return dis.opname
+
+
+class Plugin:
+    """Tells the hook which test runs, and remembers how each ended."""
+
+    def __init__(self, hook: Hook, options: dict[str, Any]) -> None:
+        self._hook, self._options = hook, options
+        self._end = time.monotonic() + options["seconds"]
+        self.tests = 0
+        self.failed: dict[str, str] = {}
+        self.cut = False
+        self.collected: list[str] = []
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        """Watch one test with its fixtures."""
+        if time.monotonic() > self._end:
+            self.cut = True
+            item.session.shouldstop = "out of time"
+        self._hook.test = item.nodeid
+        yield
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        """Watch the test itself, for so many seconds."""
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.setitimer(signal.ITIMER_REAL, self._options["test_seconds"])
+        sys.setprofile(self._hook)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Remember how it ended."""
+        self.tests += report.when == "call"
+        if report.failed:
+            self.failed.setdefault(report.nodeid, _last_line(report.longrepr))
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Remember what could not be collected."""
+        if report.failed:
+            self.failed.setdefault(report.nodeid, _last_line(report.longrepr))
+
+
+def _too_long(number: int, frame: object) -> None:
+    raise TooLong("took more seconds than a test may")
+
+
+def _last_line(words: object) -> str:
+    lines = [line for line in str(words).splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith("E  ")][:1] or lines[-1:]
+    return " ".join(" ".join(told)[: 4 * MAX_WORDS].removeprefix("E").split())[:MAX_WORDS]
+
+
+def lay_out(root: str, files: dict[str, str]) -> None:
+    """Write the files, given in base 85."""
+    for path, content in files.items():
+        place = os.path.join(root, path)  # noqa: PTH118
+        os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
+        with open(place, "wb") as file:  # noqa: PTH123
+            file.write(base64.b85decode(content))
+
+
+def record(given: dict[str, Any]) -> dict[str, Any]:
+    """Lay out the tree, run its tests once and say what was seen."""
+    root = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
+    lay_out(root, given["files"])
+    os.chdir(root)
+    sys.path[:0] = [root, os.path.join(root, given["import_root"])]  # noqa: PTH118
+    hook = Hook(f"{root}/", set(given["modules"]), given["options"])
+    arguments = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "required_plugins=", *given["tests"]]
+    for configuration in ((), ("-c", os.devnull, "--rootdir", root)):  # its own may ask for plugins
+        plugin = Plugin(hook, given["options"])
+        try:
+            code = int(pytest.main([*arguments, *configuration], plugins=[plugin]))
+        except (SystemExit, TooLong) as error:
+            code, plugin.failed[""] = 3, f"{type(error).__name__}: {error}"
+        if code != pytest.ExitCode.USAGE_ERROR:
+            break
+    return {
+        "exit_code": code,
+        "tests": plugin.tests,
+        "failed": dict(sorted(plugin.failed.items())),
+        "cut": plugin.cut,
+        "functions": [
+            {
+                "path": seen.path,
+                "line": seen.line,
+                "seen": seen.seen,
+                "tests": sorted(seen.tests),
+                "crossing": seen.crossing,
+                "changes": seen.changes,
+                "calls": list(seen.calls.values()),
+            }
+            for seen in sorted(hook.functions, key=lambda seen: (seen.path, seen.line))
+            if seen.seen
+        ],
+    }
+
+
+def main() -> None:
+    """Read the tree, run its tests and write what was seen as one JSON object, whatever the tests print."""
+    given = json.loads(sys.stdin.buffer.read())
+    out = os.dup(1)
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    answer = json.dumps(record(given)).encode("utf-8", "backslashreplace")
+    with os.fdopen(out, "wb") as stream:
+        stream.write(answer)
+
+
+if __name__ == "__main__":
+    main()
