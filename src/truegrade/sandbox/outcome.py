@@ -54,8 +54,8 @@ _SHORT = b"|".join(rb"\x%02x\0\0\0.{%d}" % (size, size) for size in range(33))
 _PLAINLY_SOLID = pattern(
     rb"(?:f.{6}(?:[\x00-\xef].|.[^\x7f\xff])|[isb](?:%s)|[NTF]|[ltSZd].{4}){1,4096}" % _SHORT, re.DOTALL
 )
-"""Thousands of finite numbers and short texts, and of tables of them, as `truegrade.sandbox.wire` writes them: seen
-through in a thirtieth of the time that it takes to rebuild them."""
+"""Thousands of finite numbers and short texts, and of tables of them, as `truegrade.sandbox.wire` writes them:
+seen through in a thirtieth of the time that it takes to rebuild them."""
 
 
 @dataclass(frozen=True)
