@@ -254,6 +254,8 @@ class _FunctionWork:
         }
         self._repository = Repository(inventory.modules, stubs)
         self._why_unrecorded = inventory.recording.why_none
+        self._packages: dict[str, tuple[str, ...]] = {}
+        """By the module that imports them: to find them all that importing it loads is parsed."""
 
     def part(self, function: FunctionPlace) -> FunctionPart:
         """The rows of a function and why there are no others."""
@@ -288,9 +290,16 @@ class _FunctionWork:
         except (NotRecorded, *_UNWORKABLE) as refusal:
             yield from ((kind, _why(refusal)) for kind in kinds)
             return
-        packages = installed_packages(imported_tops(self._package.texts(function.module.dotted)), self._tree.name)
+        packages = self._packages_of(function.module.dotted)
         for kind, row in problem_rows(decided, self._tree, packages, kinds, self._jails.first):
             yield kind, row if isinstance(row, str) else encode(row)
+
+    def _packages_of(self, dotted: str) -> tuple[str, ...]:
+        """Installed packages that a module, or one of the package that it loads, imports."""
+        if dotted not in self._packages:
+            tops = imported_tops(self._package.texts(dotted))
+            self._packages[dotted] = installed_packages(tops, self._tree.name)
+        return self._packages[dotted]
 
 
 _UNWORKABLE = (RecursionError, SyntaxError, ValueError)

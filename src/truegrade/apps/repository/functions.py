@@ -18,6 +18,12 @@ LEAST_CALLS = 3
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
+def first_line_of(node: ast.stmt) -> int:
+    """The line on which a statement begins, decorators included."""
+    decorators = node.decorator_list if isinstance(node, _SCOPES) else []
+    return min([node.lineno, *(one.lineno for one in decorators)])
+
+
 class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A function and where it stands."""
 
@@ -43,7 +49,7 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def first_line(self) -> int:
         """Its first line, decorators included."""
-        return min([self.node.lineno, *(one.lineno for one in self.node.decorator_list)])
+        return first_line_of(self.node)
 
     @property
     def source(self) -> str:
@@ -101,12 +107,11 @@ def list_functions(modules: Sequence[ParsedModule], recording: Recording) -> Ite
         generated = "its file says that it is generated" if module.file.is_generated else ""
         for name, node, around in _found(module.tree.body, "", ""):
             twice = "its name is bound more than once" if names.count(name) > 1 else ""
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             yield FunctionPlace(
                 module=module.file,
                 name=name,
                 node=node,
-                seen=seen.get((module.file.path, first)),
+                seen=seen.get((module.file.path, first_line_of(node))),
                 obstacle=generated or twice or around or _obstacle_in(node),
             )
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from truegrade.apps.repository.functions import FunctionPlace, ParsedModule
+from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, first_line_of
 from truegrade.apps.repository.loader import load_without_answer
 from truegrade.apps.repository.source import lines_of
 from truegrade.datasets.executions import NotRecorded
@@ -132,8 +132,7 @@ def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str
     first: Any = node.body[0]
     documented = ast.get_docstring(node, clean=False) is not None
     indent = lines[first.lineno - 1].encode()[: first.col_offset].decode()
-    begins = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
-    begin = first.end_lineno if documented else begins - 1
+    begin = first.end_lineno if documented else first_line_of(first) - 1
     if indent.strip() or (documented and len(node.body) > 1 and node.body[1].lineno <= begin):
         return None
     while not documented and lines[begin - 1].lstrip().startswith("#"):

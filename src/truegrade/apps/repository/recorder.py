@@ -1,8 +1,8 @@
 """Runs a repository's tests under a profile hook and tells which functions they reach, and with which arguments.
 
 The text of this file is sent into the jail with the tree as its standard input; nothing here is called in our own
-process. It is written against `sys.setprofile`, which every supported Python has: what is recorded on one machine
-is what is recorded on another.
+process. It is written against `sys.setprofile`, which every supported Python has, so that there is one way of
+recording.
 """
 
 from __future__ import annotations
