@@ -307,7 +307,9 @@ def test_many_threads_share_a_sandbox_and_leave_nothing_open(sandbox):
         return got[0]
 
     open_after = [-1]
-    for _ in range(5):  # a worker starts when callers have waited for one, and keeps what it opened: few rounds do that
+    for _ in range(
+        5
+    ):  # a worker starts when callers have waited for one, and keeps what it opened: few rounds do that
         with concurrent.futures.ThreadPoolExecutor(6) as threads:
             answers = list(threads.map(one, range(24)))
         assert [n for n, _ in answers] == list(range(24))

@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from support.thorough import one_in
+from truegrade.grading.contests.separate import PREAMBLE
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.zygotes import CONTEST_IMPORTS
 
 SCRIPTS = {
     "nothing": "",
@@ -56,9 +58,10 @@ def sandbox():
         yield opened
 
 
+@pytest.mark.parametrize("preamble", ["", PREAMBLE], ids=["alone", "behind the imports of contests"])
 @pytest.mark.parametrize("name", one_in(2, SCRIPTS))
-def test_a_script_ends_as_in_an_interpreter_of_its_own(name, sandbox, tmp_path):
-    source = SCRIPTS[name]
+def test_a_script_ends_as_in_an_interpreter_of_its_own(name, preamble, sandbox, tmp_path):
+    source = preamble + SCRIPTS[name]
     (tmp_path / "program.py").write_text(source)
     flags = ["-S", "-s", "-P"]
     alone = subprocess.run(
@@ -98,3 +101,21 @@ def test_a_short_script_costs_no_ending_of_the_interpreter(sandbox):
     cost("1")
     # The second is what an ending of the interpreter takes besides.
     assert cost("1") < 0.6 * cost("class A:\n    def __del__(self): pass")
+
+
+def test_a_script_behind_the_contests_imports_finds_all_that_they_bind_and_its_lines_at_their_numbers(sandbox):
+    assert PREAMBLE.startswith(CONTEST_IMPORTS)  # else every test of a contest would run them anew
+    look = f"fresh = {{}}\nexec({CONTEST_IMPORTS!r}, fresh)\ndel fresh['__builtins__']\n"
+    look += "print([name for name, value in fresh.items() if globals()[name] is not value])\n"
+    look += "print(sorted(set(globals()) - set(fresh)), __name__)\n1 / 0\n"
+    for source, others in [(PREAMBLE + look, ["fresh"]), ("import sys\n" + PREAMBLE + look, ["fresh"])]:
+        found = sandbox.script(source, "")
+        dunders = ["__builtins__", "__doc__", "__loader__", "__name__", "__package__", "__spec__"]
+        assert found.stdout == f"[]\n{dunders + others} __main__\n"
+        assert f"line {source.count(chr(10))}, in <module>" in found.stderr
+
+
+def test_a_script_leaves_nothing_in_the_module_of_the_next_that_begins_with_the_same_imports(sandbox):
+    assert sandbox.script(f"{PREAMBLE}kept = 1\ndel heappush\nprint(ceil(0.5))", "").stdout == "1\n"
+    after = sandbox.script(f"{PREAMBLE}print('kept' in globals(), heappush.__name__)", "")
+    assert after.stdout == "False heappush\n"

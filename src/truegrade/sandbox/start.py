@@ -53,7 +53,10 @@ def main() -> None:
     sys.dont_write_bytecode = False  # ours is compiled once; what the program imports is never written
     modules = load(role)
     sys.dont_write_bytecode = True
-    zygote = modules["zygote"]["ZygoteServer"](int(control), json.loads(settings))  # type: ignore[operator]
+    given = json.loads(settings)
+    zygote = modules["zygote"]["ZygoteServer"](int(control), given)  # type: ignore[operator]
+    if given["preamble"]:
+        modules["child"]["PREPARED"].prepare(given["preamble"])  # type: ignore[attr-defined]
     zygote.serve(modules[role]["rehearse"])
     modules[role]["main"](modules["zygote"]["CONTROL"])  # type: ignore[operator]
 

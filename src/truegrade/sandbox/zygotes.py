@@ -32,11 +32,19 @@ from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT, empty
 
 # What the LiveCodeBench runner imports ahead of every program (lcb_runner/evaluation/testing_util.py), by far the
 # most imported by programs of the other benchmarks as well.
-_STANDARD = (
+_CONTESTS = (
     *("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics"),
-    *("itertools", "functools", "operator", "io", "sys", "json", "typing"),
-    "traceback",  # `truegrade.sandbox.child` prints one for each script that fails
+    *("itertools", "functools", "operator", "io", "sys", "json"),
 )
+CONTEST_IMPORTS = "".join(
+    (
+        *(f"from {name} import *\n" for name in (*_CONTESTS, "builtins", "typing")),
+        *(f"import {name}\n" for name in _CONTESTS),
+    )
+)
+"""With what every contest program begins; zygotes of kinds that have these modules run it once for all."""
+# `truegrade.sandbox.child` prints a traceback for each script that fails.
+_STANDARD = (*_CONTESTS, "typing", "traceback")
 # What the guards of published harnesses take names from. Loaded in each child, they cost more than the program.
 _GUARDED = (*_STANDARD, "shutil", "subprocess")
 # What a published grader that runs beside each of its programs loads besides.
@@ -63,6 +71,8 @@ takes seconds."""
 APART = frozenset({"suite", "suite with numpy", "pytest", "science"})
 """Whose programs share a process with their tests, so that one run must tell the next nothing
 (`truegrade.sandbox.confine`)."""
+_OF_SCRIPTS = ("standard", "numpy")
+"""Whose programs may be scripts."""
 _IMPORTS_NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t].*\b(?:numpy|pandas|scipy|sklearn)\b", re.MULTILINE)
 _DATA = frozenset({"pandas", "matplotlib", "scipy", "sklearn", "seaborn"})
 _IMPORTS_PYTEST = re.compile(r"^import pytest$", re.MULTILINE)
@@ -248,6 +258,7 @@ class Zygote:
             # A judge is forked once for many samples, so that it imports what its tests ask for as late, and once.
             "preload": () if role == "judge" and kind == "standard" else PRELOADED[kind],
             "later": LATER.get(kind, ()),
+            "preamble": CONTEST_IMPORTS if role == "child" and kind in _OF_SCRIPTS else "",
             "packages": dict(seen.importable),
             "described": seen.described,
             "readable": [*seen.opened, *DEVICES],
