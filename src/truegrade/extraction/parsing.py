@@ -21,7 +21,6 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -52,8 +51,7 @@ _QUIET = threading.Lock()
 Tree = TypeVar("Tree", ast.Module, ast.expr)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """Text is not Python."""
 
     line: int

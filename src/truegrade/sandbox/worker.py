@@ -298,7 +298,7 @@ class Worker:
         )
 
     def zygote(self, role: str, kind: str) -> Zygote:
-        """The zygote of this role and kind; errors are those of `spawn`."""
+        """The zygote of this role and kind, which may only be starting; errors are those of `spawn`."""
         zygote = self._zygotes.get((role, kind))
         if zygote is None or not zygote.open:
             zygote = Zygote(role, kind, self.protection, self._limits, self._hash_seed, self._core)
