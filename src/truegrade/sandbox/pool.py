@@ -303,7 +303,7 @@ class Sandbox:
         judged: bool = False,
     ) -> Outcome:
         """Run once, and once more if the clock may have decided and nobody's deadline forbids it."""
-        limits = self.limits if cpu_s is None else replace(self.limits, cpu_s=cpu_s)
+        limits = self.limits if cpu_s in (None, self.limits.cpu_s) else replace(self.limits, cpu_s=cpu_s)
         limits = limits if wall_s is None else replace(limits, wall_s=wall_s)
         with self._free:
             worker = self._take(judged)
