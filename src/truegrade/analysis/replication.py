@@ -37,6 +37,7 @@ from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import Claim, Fit, effective_draws, fits, independent_p, same_tasks_p
 from truegrade.store import Run
 from truegrade.store.facts import VerdictFacts
+from truegrade.store.manifest import AUDIT
 
 FIRST_TASKS = 100
 """The part that quick experiments answer."""
@@ -249,9 +250,6 @@ def _prompt(run: Run) -> Iterator[Explanation]:
         sentence=f"this run {words}; another prompt, model version or temperature may account for the difference",
     )
 
-
-AUDIT = "audit.json"
-"""Where a run keeps the audit of the file that it was made of: ``check CLAIM FILE``, or ``check FILE --json``."""
 
 SMALL_P = 0.05
 """The p-value under which a difference is called more than chance."""

@@ -53,6 +53,7 @@ from truegrade.store import Run
 from truegrade.store.exporters import Exporter, find_exporter
 from truegrade.store.importers import find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import AUDIT
 from truegrade.store.packing import is_pack, is_run, unpack_for_grading
 from truegrade.store.trackers import open_trackers
 
@@ -272,7 +273,6 @@ def check(
 def _grade_and_audit(evidence: Evidence, out: str | Path | None, claim: str) -> tuple[Run, Audit]:
     """A run made of a file, and the audit of the file, which the run keeps."""
     from truegrade.analysis.audit import audit, require_file
-    from truegrade.analysis.replication import AUDIT
 
     for earlier in evidence.previous:
         require_file(earlier)

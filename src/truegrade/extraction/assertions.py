@@ -48,10 +48,12 @@ from truegrade.extraction.equalities import (
 )
 from truegrade.extraction.parsing import (
     MAX_SOURCE_CHARS,
+    SHORT_CHARS,
     Fault,
     Literal,
     Parser,
     parse_literal,
+    read_expression,
     strip_decoration,
     unix_newlines,
 )
@@ -520,10 +522,12 @@ def _nothing(reason: Reason, found: str) -> Answer:
 
 def _whole_equality(text: str, function: str | None) -> Equality | None:
     """The equality that is all of the text, an ``assert`` before it and a message behind it aside."""
+    keyword = "assert" if text.startswith("assert") else ""
+    if not keyword and len(text) <= SHORT_CHARS and isinstance(read_expression(text), Fault):  # known, and enough
+        return None
     parser = Parser()
     if isinstance(parser.module(text), Fault):
         return None
-    keyword = "assert" if text.startswith("assert") else ""
     equality = read_equality(parser, text, len(keyword), function=function)
     return equality if keyword or not isinstance(parser.expression(text), Fault) else None
 

@@ -17,7 +17,6 @@ import re
 import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -79,8 +78,7 @@ def continues_up_to_garbage(parser: Parser, text: str, entry_point: str, prefix:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """The first lines of a text that compile, and the tree of them (with what they stand behind)."""
 
     source: str
@@ -322,8 +320,7 @@ KEPT_FIRST, KEPT_LAST = 100, 400
 """Of more blocks than this only the first and the last are read: a reply with so many is broken output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """The text between two tags, and how many ``[PYTHON]`` tags stand before it."""
 
     text: str
@@ -332,8 +329,7 @@ class Block:
     """``open_block`` where nothing closes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerBlocks:
+class AnswerBlocks(msgspec.Struct, frozen=True):
     """The blocks of a reply. ``open`` is the text behind a last tag that nothing closes, else empty."""
 
     closed: tuple[Block, ...]

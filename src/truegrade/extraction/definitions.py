@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+import msgspec
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPLICIT = frozenset({*dir(builtins), "__name__", "__file__", "__doc__", "__class__"})
 
 
-@dataclass(frozen=True, slots=True)
-class SourceModule:
+class SourceModule(msgspec.Struct, frozen=True):
     """A piece of source that compiles, its tree, and what to call it in ``Answer.found``."""
 
     source: str
@@ -23,8 +23,7 @@ class SourceModule:
     """Where it stands among other pieces; borrowed statements keep this order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Borrowed:
+class Borrowed(msgspec.Struct, frozen=True):
     """Statements to put before a program that uses names it does not define."""
 
     source: str

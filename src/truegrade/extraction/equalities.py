@@ -13,8 +13,10 @@ import ast
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from truegrade.extraction.parsing import (
     MAX_NESTING,
@@ -255,16 +257,14 @@ _MAX_TRIES = 6
 AnySpan = TypeVar("AnySpan", bound="TextSpan")
 
 
-@dataclass(frozen=True, slots=True)
-class TextSpan:
+class TextSpan(msgspec.Struct, frozen=True):
     """A stretch of text, ``text[start:end]``."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Equality(TextSpan):
+class Equality(TextSpan, frozen=True):
     """A call and the value it is said to have."""
 
     function: str
@@ -276,8 +276,7 @@ class Equality(TextSpan):
     """Whether ``value`` is a Python literal; a compound condition has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallText(TextSpan):
+class CallText(TextSpan, frozen=True):
     """A call of a function, as text."""
 
     source: str

@@ -19,9 +19,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -52,8 +50,7 @@ _QUIET = threading.Lock()
 Tree = TypeVar("Tree", ast.Module, ast.expr)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """Text is not Python."""
 
     line: int
@@ -115,24 +112,37 @@ class Parser:
         return result
 
 
-@contextmanager
-def any_digits() -> Iterator[None]:
-    """Read and write integers of as many digits as a source can have, quietly: the limit is the process' own."""
-    with quietly():
-        before = sys.get_int_max_str_digits()
-        sys.set_int_max_str_digits(MAX_SOURCE_CHARS)
-        try:
-            yield
-        finally:
-            sys.set_int_max_str_digits(before)
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
+class quietly:  # noqa: N801 - a class for its speed: a fault thrown into a generator costs as much as parsing
     """Parse model text here: CPython's warnings about it are nobody's concern, in any thread."""
-    with _QUIET, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+
+    def __enter__(self) -> None:
+        _QUIET.acquire()
+        try:
+            self._warnings = warnings.catch_warnings()
+            self._warnings.__enter__()
+            warnings.simplefilter("ignore")
+        except BaseException:
+            _QUIET.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._warnings.__exit__(None, None, None)
+        finally:
+            _QUIET.release()
+
+
+class any_digits(quietly):  # noqa: N801
+    """Read and write integers of as many digits as a source can have, quietly: the limit is the process' own."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._digits = sys.get_int_max_str_digits()
+        sys.set_int_max_str_digits(MAX_SOURCE_CHARS)
+
+    def __exit__(self, *error: object) -> None:
+        sys.set_int_max_str_digits(self._digits)
+        super().__exit__(*error)
 
 
 def parse_expression(source: str) -> ast.expr | Fault:
@@ -187,7 +197,10 @@ def _module(source: str) -> ast.Module | Fault:
         with any_digits():
             tree = ast.parse(source)
             # Only compiling finds a `return` outside a function, which tells a body from a program.
-            compile(source, "<answer>", "exec", dont_inherit=True)
+            try:
+                compile(tree, "<answer>", "exec", dont_inherit=True)
+            except RecursionError:  # a tree that is handed over may be less deep than a source
+                compile(source, "<answer>", "exec", dont_inherit=True)
     except _FAULTS as error:
         return _fault(source, error)
     return tree
@@ -377,7 +390,7 @@ def evaluate(tree: ast.expr) -> Any:
 
 def strip_decoration(text: str) -> str:
     """The text without fence lines, and without the back-ticks or bold marks around the whole of it."""
-    bare = _FENCE_LINE.sub("", text).strip()
+    bare = (_FENCE_LINE.sub("", text) if "```" in text or "~~~" in text else text).strip()
     for mark in ("**", "`", "`", "`", "**"):
         if len(bare) >= 2 * len(mark) and bare.startswith(mark) and bare.endswith(mark):
             bare = bare[len(mark) : -len(mark)].strip()

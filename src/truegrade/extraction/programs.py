@@ -16,7 +16,6 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -121,15 +120,13 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     return Answer(value=code, found="whole (does not implement the entry point)", form="completion")
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     value: str
     steps: tuple[str, ...]
     form: Form = "program"
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True):
     """What was found in a passage of a reply."""
 
     answer: Answer

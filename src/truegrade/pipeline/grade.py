@@ -7,8 +7,9 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from queue import SimpleQueue
 from typing import Protocol
 
 import msgspec
@@ -119,24 +120,26 @@ class LocalGrader:
         that is None says that no other is there yet: what was judged meanwhile is handed out.
         """
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="grade")
-        under_way: set[Future[Verdict]] = set()
+        under_way, ended = 0, SimpleQueue[Future[Verdict]]()
         limits = limits_for(profile, problems.values())
         try:  # the sandbox closes first: that ends the programs which the threads wait for
             with self._sandbox(limits) as sandbox:
                 for completion in completions:
-                    full = len(under_way) >= 4 * self._workers
-                    if full or completion is None:
-                        done, under_way = wait(under_way, None if full else 0, FIRST_COMPLETED)
-                        yield from (future.result() for future in done)
+                    while under_way >= 4 * self._workers or not ended.empty():
+                        yield ended.get().result()
+                        under_way -= 1
                     if completion is None:
                         continue
                     problem = problems[completion.problem_id]
                     answer = answer_of(completion, problem, profile)
                     if answer.value is not None and profile.executes(problem):
-                        under_way.add(pool.submit(self._judged, completion, problem, profile, sandbox, answer))
+                        future = pool.submit(self._judged, completion, problem, profile, sandbox, answer)
+                        future.add_done_callback(ended.put)
+                        under_way += 1
                     else:
                         yield verdict_on(completion, problem, profile, sandbox, answer)
-                yield from (future.result() for future in as_completed(under_way))
+                for _ in range(under_way):
+                    yield ended.get().result()
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -27,8 +27,6 @@ from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.parsing import NotLiteral, parse_literal
 from truegrade.extraction.programs import extract_continuation, extract_program
-from truegrade.grading.contests.separate import count_passed, grade_separately
-from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import (
     TESTS_INSIDE,
@@ -281,6 +279,9 @@ class Strict(Profile):
         if isinstance(task, OutputTask | InputTask | ChoiceTask):
             return None
         if isinstance(task, ContestTask):
+            from truegrade.grading.contests.separate import count_passed  # which others would wait for
+            from truegrade.grading.contests.tests import UndecodableTests, decode
+
             try:
                 return count_passed(answer.value or "", decode(task), executor)
             except UndecodableTests:
@@ -363,6 +364,9 @@ def _predicted(task: OutputTask | InputTask | ChoiceTask, answer: Answer, execut
 
 def _contest_judgement(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:
     """Every test in a process of its own; tests that cannot be decoded are the grader's fault."""
+    from truegrade.grading.contests.separate import grade_separately  # which others would wait for
+    from truegrade.grading.contests.tests import UndecodableTests, decode
+
     try:
         tests = decode(task)
     except UndecodableTests as error:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush, heappushpop
 from itertools import chain, zip_longest
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import msgspec
 
-from truegrade.analysis.audit.findings import Finding
-from truegrade.analysis.replication import stored_audit
 from truegrade.analysis.standings import Matrix, rule_matrix
 from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side, verdict_table
@@ -20,6 +19,10 @@ from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.figures import Distribution, read_distributions
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
 from truegrade.store import Manifest, Run
+from truegrade.store.manifest import AUDIT
+
+if TYPE_CHECKING:
+    from truegrade.analysis.audit.findings import Finding
 
 MAX_SAMPLES = 10_000
 MAX_PAGE_CHARS = 45_000_000
@@ -230,5 +233,15 @@ def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
         outcomes=outcomes,
         matrix=rule_matrix(summary, outcomes),
         distributions=read_distributions(run, outcomes[first], summary.samples_per_task),
-        findings=audit.findings if (audit := stored_audit(run)) else [],
+        findings=_findings(run),
     )
+
+
+def _findings(run: Run) -> list[Finding]:
+    """Of the audit that the run keeps; none where it keeps none, as most do."""
+    if not (run.path / AUDIT).exists():
+        return []
+    from truegrade.analysis.replication import stored_audit  # which loads all that audits, a tenth of a grading
+
+    audit = stored_audit(run)
+    return audit.findings if audit else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.standings import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
@@ -35,6 +34,8 @@ from truegrade.statistics.windows import described
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from truegrade.analysis.audit.findings import Finding
 
 MAX_ACROSS = 3
 """Profiles that a table of estimates shows side by side."""

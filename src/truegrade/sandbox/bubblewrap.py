@@ -84,7 +84,7 @@ def _link_arguments(path: str, bound: Sequence[str]) -> list[str]:
 
 def _parents(paths: Sequence[str]) -> list[str]:
     """Every directory above these paths but the root, from the top."""
-    return sorted({str(parent) for path in paths for parent in Path(path).parents if parent != Path("/")})
+    return sorted({path[:at] for path in paths for at, sign in enumerate(path) if sign == "/" and at})
 
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -212,4 +212,6 @@ def one_line(text: str) -> str:
     """The text as a detail may be: one line, bounded, the same in every run, nothing that a terminal obeys or a
     file cannot hold."""
     line = _ADDRESS.sub("", " ".join(text[: 4 * MAX_DETAIL].split()))
+    if line.isprintable():
+        return line[:MAX_DETAIL]
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)[:MAX_DETAIL]

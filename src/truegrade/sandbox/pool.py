@@ -11,17 +11,19 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
-from truegrade.sandbox.apart import Apart
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, TESTED, detect, self_test
 from truegrade.sandbox.limits import LIMITS_ONLY, NAMESPACES, Limits, Protection
 from truegrade.sandbox.modes import CodeCache
 from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
+
+if TYPE_CHECKING:
+    from truegrade.sandbox.apart import Apart
 
 PATIENCE_S = 0.1
 """Seconds that callers wait, together, for workers at work before another is started: about what that takes."""
@@ -190,10 +192,10 @@ class Sandbox:
             classes=classes, files=files, values=values, origins=origins, lent=lent, preload=preload,
         )  # fmt: skip
         try:
-            return self._measure(cpu_s, partial(judged, ahead=True))
+            return self._measure(cpu_s, partial(judged, ahead=True), judged=True)
         # The forecast is never part of a verdict: the sample is judged again, one call at a time.
         except modes.Deviated:
-            return self._measure(cpu_s, partial(judged, ahead=False))
+            return self._measure(cpu_s, partial(judged, ahead=False), judged=True)
 
     def inside(
         self,
@@ -277,7 +279,10 @@ class Sandbox:
             return function(got.value if isinstance(got, CallResult) else got, *known)
         with self._lock:
             apart = self._apart.pop() if self._apart else None
-        apart = apart or Apart()
+        if apart is None:
+            from truegrade.sandbox.apart import Apart  # which few values need, and all would wait for
+
+            apart = Apart()
         try:
             return apart.apply(function, got, *trusted)
         finally:
@@ -294,12 +299,14 @@ class Sandbox:
         converse: Callable[[Supervisor], Stop],
         wall_s: float | None = None,
         deadline_s: float | None = None,
+        *,
+        judged: bool = False,
     ) -> Outcome:
         """Run once, and once more if the clock may have decided and nobody's deadline forbids it."""
-        limits = self.limits if cpu_s is None else replace(self.limits, cpu_s=cpu_s)
+        limits = self.limits if cpu_s in (None, self.limits.cpu_s) else replace(self.limits, cpu_s=cpu_s)
         limits = limits if wall_s is None else replace(limits, wall_s=wall_s)
         with self._free:
-            worker = self._take()
+            worker = self._take(judged)
             try:
                 outcome = self._once(worker, limits, converse, deadline_s)
                 # Once: a second near miss is the program's own speed, and the mark says so.
@@ -309,14 +316,17 @@ class Sandbox:
                 self._give_back(worker)
         return outcome
 
-    def _take(self) -> Worker:
+    def _take(self, judged: bool) -> Worker:
         """A worker that nobody uses, the last used first: it is warm; another where callers have waited enough.
+
+        Args:
+            judged: whether the run will need a judge.
 
         Raises:
             SandboxError: the sandbox is closed, or protects too little for untrusted programs.
         """
         # Before every run, not when opened: a grading in which nothing runs needs no protection at all.
-        protection = detect(self._max_level, self._prove)
+        protection = detect(self._max_level, partial(self._prove, judged))
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
             remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "
             raise SandboxError(
@@ -337,7 +347,7 @@ class Sandbox:
             self._busy.append(worker)
             return worker
 
-    def _prove(self, protection: Protection) -> str | None:
+    def _prove(self, judged: bool, protection: Protection) -> str | None:
         """The self-test, in the first worker of this sandbox if that is like the one that the test would start."""
         ours = (self.limits.packages, self.limits.processes, self.limits.scratch_bytes, self.limits.grader)
         if ours != (TESTED.packages, TESTED.processes, TESTED.scratch_bytes, TESTED.grader):
@@ -345,6 +355,9 @@ class Sandbox:
         worker = self._new_worker(protection)
         why_not: str | None = "interrupted"
         try:
+            if judged:  # most judges are of this kind, and none runs a program
+                worker.zygote("child", "standard")
+                worker.zygote("judge", "standard")
             why_not = self_test(protection, worker)
             return why_not
         finally:

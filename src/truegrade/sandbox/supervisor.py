@@ -98,6 +98,7 @@ class Supervisor:
 
     def prepare(self, child: str, judge: str | None = None) -> None:
         """Have a process for the program, and a judge if one is needed, of these kinds; the clock starts then."""
+        self._worker.zygote("child", child)  # starts beside the judge's
         if judge is not None:
             self.judge, self._judge_kind = self._worker.take_judge(judge), judge
             self._judge_waited_s = self.judge.waited_s()

@@ -60,8 +60,8 @@ def loaded_with(files: Iterable[str]) -> list[str]:
             continue
         if (status.st_dev, status.st_ino) not in seen:
             seen.add((status.st_dev, status.st_ino))
-            needed = list(_needs(path, known))
-            found.update(needed)
+            needed = {*_needs(path, known)} - found
+            found |= needed
             pending += needed
     # Like the loader, pass over what cannot be looked at: a library's own folder may be another user's.
     return sorted({os.path.normpath(path) for path in found if os.path.exists(path)})  # noqa: PTH110

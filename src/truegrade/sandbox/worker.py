@@ -8,7 +8,6 @@ import signal
 import socket
 import time
 from mmap import mmap
-from pathlib import Path
 from tempfile import TemporaryFile
 
 from truegrade.errors import SandboxError
@@ -19,7 +18,8 @@ from truegrade.sandbox.zygotes import Zygote, ZygoteLost
 # ----------------------------------------------------------------------------------------------------------------
 # What the kernel tells about running processes: descendants, CPU time, memory. Empty where there is no /proc.
 
-PROC = Path("/proc")
+PROC = "/proc"
+"""A text, for paths are put together of it with every sample."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,7 +39,7 @@ def cpu_s(pids: list[int]) -> float:
     total = 0
     for pid in pids:
         # The name, which comes before the other fields, may hold anything.
-        fields = _read(PROC / str(pid) / "stat").rpartition(b")")[2].split()
+        fields = _read(f"{PROC}/{pid}/stat").rpartition(b")")[2].split()
         total += sum(map(int, fields[11:15]))
     return total / _TICKS_PER_S
 
@@ -49,7 +49,7 @@ def waited_s(pids: list[int]) -> float:
     longest = 0
     for pid in pids:
         for task in _tasks(pid):
-            longest = max(longest, *map(int, _read(PROC / str(pid) / "task" / task / "schedstat").split()[1:2]), 0)
+            longest = max(longest, *map(int, _read(f"{PROC}/{pid}/task/{task}/schedstat").split()[1:2]), 0)
     return longest / 1e9
 
 
@@ -57,28 +57,29 @@ def memory_bytes(pids: list[int]) -> int:
     """Memory these processes use together, what they share counted once; resident size where that is hidden."""
     total = 0
     for pid in pids:
-        lines = _read(PROC / str(pid) / "smaps_rollup").splitlines()
+        lines = _read(f"{PROC}/{pid}/smaps_rollup").splitlines()
         shares = [int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")]
-        resident = _read(PROC / str(pid) / "statm").split()[1:2]
+        resident = _read(f"{PROC}/{pid}/statm").split()[1:2]
         total += shares[0] if shares else sum(map(int, resident)) * os.sysconf("SC_PAGE_SIZE")
     return total
 
 
 def _children(pid: int) -> list[int]:
-    files = [PROC / str(pid) / "task" / task / "children" for task in _tasks(pid)]
+    files = [f"{PROC}/{pid}/task/{task}/children" for task in _tasks(pid)]
     return [int(child) for file in files for child in _read(file).split()]
 
 
 def _tasks(pid: int) -> list[str]:
     try:
-        return [path.name for path in (PROC / str(pid) / "task").iterdir()]
+        return os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208
     except OSError:
         return []
 
 
-def _read(path: Path) -> bytes:
+def _read(path: str) -> bytes:
     try:
-        return path.read_bytes()
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+            return file.read()
     except OSError:  # it has ended, or is not ours to see
         return b""
 
@@ -298,7 +299,7 @@ class Worker:
         )
 
     def zygote(self, role: str, kind: str) -> Zygote:
-        """The zygote of this role and kind; errors are those of `spawn`."""
+        """The zygote of this role and kind, which may only be starting; errors are those of `spawn`."""
         zygote = self._zygotes.get((role, kind))
         if zygote is None or not zygote.open:
             zygote = Zygote(role, kind, self.protection, self._limits, self._hash_seed, self._core)

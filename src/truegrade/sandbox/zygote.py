@@ -154,7 +154,7 @@ class ZygoteServer:
         self._several = settings["processes"] > 0
         self._tasks: int | None = settings["tasks"]
         self._piped: bool = settings["piped"]
-        stay_on(settings["core"])
+        self._core: int | None = settings["core"]
         self._pid = self._first = 0
         """Of the program's process, and of the first of its namespace, where it has one of its own."""
         self._status: int | None = None
@@ -196,6 +196,7 @@ class ZygoteServer:
         self._filling = fill_pools()
         gc.freeze()  # a collection in a child would touch, and so copy, every page of ours
         gc.disable()  # until `_enter` is done: none of what it makes is a cycle
+        stay_on(self._core)  # only now, for a worker's zygotes start beside each other
         self._control.sendall(READY)
         if self._fork():
             return

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import NoReturn
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import bubblewrap
@@ -164,7 +165,7 @@ class Report:
 
 
 class Zygote:
-    """A warm interpreter of one role and kind.
+    """A warm interpreter of one role and kind. It starts by itself, beside others; `start` waits until it serves.
 
     Args:
         role: ``child`` or ``judge``.
@@ -175,7 +176,7 @@ class Zygote:
         core: on which it and its processes run; None for any.
 
     Raises:
-        SandboxError: it cannot be started.
+        SandboxError: it cannot be started, which may also show in `start`.
     """
 
     def __init__(
@@ -190,6 +191,7 @@ class Zygote:
         self.pid = 0
         """Number of its process on this machine."""
         self.open = True
+        self._serves = False
         self._level = protection.level
         self.waiting = int(
             self._has_own_namespaces(role, kind)
@@ -223,7 +225,8 @@ class Zygote:
                 self._popen = _spawn(words, fds, environment(hash_seed))
             os.close(info_write)
             info_write = -1
-            self._greet(info_read)
+            self._socket.settimeout(START_S)
+            self._place(info_read)
         except BaseException:
             self.close()
             raise
@@ -275,24 +278,23 @@ class Zygote:
             "processes": limits.processes,
         }
 
-    def _greet(self, info_fd: int) -> None:
-        """Wait until it serves, and learn its number."""
-        self._socket.settimeout(START_S)
+    def _place(self, info_fd: int) -> None:
+        """Learn its number, and put it into its group."""
         try:
             self.pid = self._number(info_fd)
             if self._group is not None and self.pid:
-                self._group.add(self.pid)  # long before it serves: Python is only starting
+                self._group.add(self.pid)  # long before it forks a program: Python is only starting
+        except OSError:
+            self._give_up()
+
+    def _greet(self) -> None:
+        """Wait until it serves."""
+        try:
             ready = self._socket.recv(1) == READY
         except OSError:
             ready = False
         if not ready:
-            with contextlib.suppress(OSError):
-                self._popen.kill()
-            assert self._popen.stderr is not None
-            words = self._popen.stderr.read(1 << 16).decode("utf-8", "replace").strip().splitlines()
-            raise SandboxError(
-                f"the process that runs programs did not start: {words[-1] if words else 'no reason given'}"
-            )
+            self._give_up()
         self._socket.settimeout(None)
         # The kernel's own time-outs: Python's would poll before each call.
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
@@ -302,6 +304,17 @@ class Zygote:
                 self._pidfd = os.pidfd_open(self.pid)
         assert self._popen.stderr is not None
         self._popen.stderr.close()
+        self._serves = True
+
+    def _give_up(self) -> NoReturn:
+        with contextlib.suppress(OSError):
+            self._popen.kill()
+        assert self._popen.stderr is not None
+        words = self._popen.stderr.read(1 << 16).decode("utf-8", "replace").strip().splitlines()
+        self.close()
+        raise SandboxError(
+            f"the process that runs programs did not start: {words[-1] if words else 'no reason given'}"
+        )
 
     def _number(self, info_fd: int) -> int:
         """Its process number on this machine; 0 where bubblewrap ended before it could tell."""
@@ -321,8 +334,10 @@ class Zygote:
 
         Raises:
             ZygoteLost: there is no zygote any more.
-            SandboxError: the process could not be forked.
+            SandboxError: it did not start, or the process could not be forked.
         """
+        if not self._serves:
+            self._greet()
         try:
             said, fds, _, _ = socket.recv_fds(self._socket, len(NEXT), MAX_FDS, CLOSE_ON_EXEC)
         except OSError as error:
@@ -380,7 +395,10 @@ class Zygote:
         popen = getattr(self, "_popen", None)
         if popen is not None:
             try:
-                # It ends by itself when its socket closes, and as PID 1 takes its namespace along.
+                # It ends by itself when its socket closes, and as PID 1 takes its namespace along. The kernel is
+                # asked first, for Popen looks ever more seldom.
+                if self._pidfd >= 0:
+                    select.select([self._pidfd], [], [], END_S)
                 popen.wait(END_S)
             except subprocess.TimeoutExpired:
                 if self._pidfd >= 0:

@@ -31,7 +31,9 @@ Notice = Callable[[str], None]
 _TAIL_BYTES = 1 << 16
 SHOWN_DAMAGED = 3
 """Damaged lines of a journal that are named; the others are counted."""
-FSYNC_EVERY = 64
+FSYNC_EVERY, FSYNC_AFTER_S = 64, 1.0
+"""Records between two fsyncs, and seconds at the least: hundreds of verdicts a second would mostly wait for the
+disk."""
 _LOOK_EVERY_S = 0.05
 """Seconds between two looks at a journal that is being written."""
 
@@ -47,7 +49,8 @@ class Journal(Generic[T]):
         path: created if missing.
         notice: told when a torn last line was cut off.
         appended: told of each record that `append` has written, and how many bytes it took.
-        fsync_every: records between two fsyncs; `close` syncs too.
+        fsync_every: records between two fsyncs, which lie a second apart at the least; 1 syncs each at once.
+            `close` syncs too.
 
     Raises:
         UserError: the file cannot be written to; so do its methods.
@@ -64,7 +67,7 @@ class Journal(Generic[T]):
         self.path = path
         self._appended = appended
         self._fsync_every = fsync_every
-        self._unsynced = 0
+        self._unsynced, self._synced = 0, time.monotonic()
         self._fd = -1
         with writing(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -90,14 +93,16 @@ class Journal(Generic[T]):
                 _cut_torn_line(self._fd)
                 raise
         self._unsynced += 1
-        if self._unsynced >= self._fsync_every:
+        if self._unsynced >= self._fsync_every and (
+            self._fsync_every == 1 or time.monotonic() - self._synced >= FSYNC_AFTER_S
+        ):
             self.sync()
 
     def sync(self) -> None:
         """Force what was appended to the disk."""
         with writing(self.path):
             os.fsync(self._fd)
-        self._unsynced = 0
+        self._unsynced, self._synced = 0, time.monotonic()
 
     def close(self) -> None:
         """Sync and close; safe to call twice."""

@@ -34,6 +34,9 @@ State = Literal["honoured", "ignored", "refused", "unknown"]
 """``ignored``: taken without a word and without effect; ``refused``: the service says that it does not take it;
 ``unknown``: what came back shows neither."""
 
+AUDIT = "audit.json"
+"""Where a run keeps the audit of the file that it was made of: ``check CLAIM FILE``, or ``check FILE --json``."""
+
 
 class Feature(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a request may ask for, and what became of it."""
