@@ -7,6 +7,8 @@ verdict has a reason; perfect answers score 100 %.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -25,7 +27,7 @@ from truegrade.extraction.assertions import (
 from truegrade.extraction.blocks import between_markers
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
-from truegrade.extraction.parsing import NotLiteral, parse_literal
+from truegrade.extraction.parsing import NotLiteral, parse_literal, parse_module
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
@@ -150,7 +152,7 @@ def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
     if task.starter:
         values = {"prompt": task.prompt.strip(), "file": f"{task.module}.py", "starter": task.starter.strip()}
         return {"default": lambda: chat("strict.file.user", values)}
-    if f"class {task.entry_point}" in task.prompt:
+    if re.search(rf"\bclass {re.escape(task.entry_point)}\b", task.prompt):
         return {"default": lambda: chat("strict.class.user", {"prompt": task.prompt})}
     if task.prefix and task.prefix == task.prompt:
         source = "the data set's prompt, as stored"
@@ -265,7 +267,7 @@ class Strict(Profile):
                 task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
             )
             gains = judged.passed or SECURE in judged.marks
-            if gains and TESTS_INSIDE in judged.marks and reads_tests(program, task.reference):
+            if gains and TESTS_INSIDE in judged.marks and _reads_tests(task, program):
                 return msgspec.structs.replace(judged, marks=(*judged.marks, READS_TESTS))
             return judged
         key = f"{problem.dataset_sha256}/{problem.id}"
@@ -320,6 +322,15 @@ class Strict(Profile):
     def executes(self, problem: Problem) -> bool:
         """Predicted outputs and choices are graded without running anything."""
         return not isinstance(problem.task, OutputTask | ChoiceTask)
+
+
+def _reads_tests(task: SuiteTask, program: str) -> bool:
+    """Whether a program reads its tests; what stands before every answer, if it is complete, is none of it."""
+    given = task.prefix
+    own = task.reference.removeprefix(given)
+    if not given or not isinstance(parse_module(own), ast.Module):
+        return reads_tests(program, task.reference)
+    return reads_tests(program.removeprefix(given), own)
 
 
 def _outputs(task: Task) -> tuple[str, ...]:
