@@ -143,6 +143,15 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
     )
 
 
+def task_of(row: BenchmarkRow) -> Task:
+    """What a row asks, as a benchmark of it would.
+
+    Raises:
+        BadRecord: the row is at fault.
+    """
+    return _Row(Path("rows"), 1, row, Header()).task()
+
+
 class _Row:
     """A row on its way to a task: every fault is told with its line and field."""
 

@@ -7,7 +7,6 @@ verdict has a reason; perfect answers score 100 %.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ from truegrade.extraction.assertions import (
 from truegrade.extraction.blocks import between_markers
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
-from truegrade.extraction.parsing import NotLiteral, parse_literal, parse_module
+from truegrade.extraction.parsing import NotLiteral, parse_literal
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
@@ -42,7 +41,7 @@ from truegrade.grading.functions import (
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
-from truegrade.grading.programs import assemble, called_class
+from truegrade.grading.programs import assemble, called_class, own_part
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import reads_tests
 from truegrade.profiles.base import NO_EXAMPLES, Profile
@@ -326,11 +325,8 @@ class Strict(Profile):
 
 def _reads_tests(task: SuiteTask, program: str) -> bool:
     """Whether a program reads its tests; what stands before every answer, if it is complete, is none of it."""
-    given = task.prefix
-    own = task.reference.removeprefix(given)
-    if not given or not isinstance(parse_module(own), ast.Module):
-        return reads_tests(program, task.reference)
-    return reads_tests(program.removeprefix(given), own)
+    own = own_part(task)
+    return reads_tests(program if own == task.reference else program.replace(task.prefix, "", 1), own)
 
 
 def _outputs(task: Task) -> tuple[str, ...]:
