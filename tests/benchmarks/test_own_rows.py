@@ -27,6 +27,38 @@ ECHO = {
     "reference": "print(input())",
 }  # fmt: skip
 ROWS = (DOUBLE, INC, ECHO)
+BY_PYTEST = {
+    "id": "stack", "prompt": "Write the class Stack with push and pop.", "entry_point": "Stack",
+    "framework": "pytest", "module": "stacks",
+    "tests": """
+import pytest
+from stacks import Stack
+
+@pytest.fixture
+def two():
+    made = Stack()
+    made.push(1)
+    made.push(2)
+    return made
+
+@pytest.mark.parametrize("value", [3, "x"])
+def test_last_comes_first(two, value):
+    two.push(value)
+    assert [two.pop(), two.pop()] == [value, 2]
+
+def test_empty():
+    with pytest.raises(IndexError):
+        Stack().pop()
+""",
+    "reference": "class Stack(list):\n    push = list.append\n",
+}  # fmt: skip
+BY_UNITTEST = {
+    "id": "thrice", "prompt": "def thrice(x):\n    \"\"\"Three times x.\"\"\"\n", "entry_point": "thrice",
+    "framework": "unittest",
+    "tests": "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    "        self.assertEqual(thrice(5), 15)\n",
+    "reference": "    return x * 3\n",
+}  # fmt: skip
 
 
 def write(folder, *rows, header=None):
@@ -35,6 +67,12 @@ def write(folder, *rows, header=None):
     if header is not None:
         (folder / "my.toml").write_text(header)
     return path
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def test_rows_are_problems_of_the_kinds_there_are(tmp_path):
@@ -64,6 +102,53 @@ def test_programs_with_calls_and_outputs_are_read_as_predictions(tmp_path):
     assert truegrade.grade(tmp_path / "run").summary == done.summary
 
 
+def test_a_module_of_unit_tests_grades_a_class_and_a_function(at):
+    write(at, BY_PYTEST, BY_UNITTEST)
+    loaded = load_benchmark("my.jsonl")
+    assert [problem_kind(problem.task) for problem in loaded.problems] == ["suite", "suite"]
+    stack, thrice = (problem.task for problem in loaded.problems)
+    assert (stack.framework, stack.module, stack.prefix) == ("pytest", "stacks", "")
+    assert thrice.reference == BY_UNITTEST["prompt"] + BY_UNITTEST["reference"]
+    run = truegrade.run("my.jsonl", model="baseline/reference", out="r")
+    assert [(one.passed, one.detail) for one in run.verdicts()] == [(True, "")] * 2
+    wrong = {
+        "first in first out": (
+            "stack",
+            "class Stack(list):\n    push = lambda self, value: self.insert(0, value)\n",
+        ),
+        "an end": ("stack", "import os\nclass Stack:\n    def __init__(self): os._exit(0)\n"),
+        "no class": ("stack", "Stack = None\n"),
+        "a word": ("thrice", "def thrice(x): return 'xxx'\n"),
+    }
+    lines = [json.dumps({"task_id": name, "solution": program}) for name, program in wrong.values()]
+    (at / "answers.jsonl").write_text("\n".join(lines))
+    assert not any(one.passed for one in truegrade.grade("answers.jsonl", benchmark="my.jsonl").verdicts())
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"framework": "nose"}, "field 'framework': "),
+        ({"entry_point": ...}, "field 'entry_point': the field is missing; name the function or class"),
+        ({"reference": ...}, "field 'reference': the field is missing"),
+        ({"reference": "class Heap: pass"}, "field 'reference': defines no 'Stack'"),
+        ({"tests": ["assert Stack()"]}, "field 'tests': is no text"),
+        ({"tests": "from stacks import"}, "field 'tests': is no Python"),
+        ({"tests": "from stacks import Stack\nassert Stack"}, "field 'tests': holds no test"),
+        ({"tests": "def test_it():\n    assert True\n"}, "field 'tests': never import 'stacks'"),
+        ({"tests": "def test_it():\n    pass\n", "module": ...}, "field 'tests': never use 'Stack'"),
+        ({"module": "stacks.py "}, "field 'module': is no name of a module"),
+        ({"framework": ...}, "field 'module': is for modules of unit tests"),
+        ({"shown_tests": ["assert Stack"]}, "field 'shown_tests': are for functions"),
+    ],
+)
+def test_a_wrong_row_with_a_framework_is_told_in_one_line(tmp_path, row, message):
+    changed = {name: value for name, value in {**BY_PYTEST, **row}.items() if value is not ...}
+    with pytest.raises(UserError) as told:
+        load_benchmark(str(write(tmp_path, ECHO, changed)))
+    assert f"my.jsonl, line 2, {message}" in str(told.value) and "\n" not in str(told.value)
+
+
 def test_a_path_may_be_a_text(tmp_path):
     path = write(tmp_path, *ROWS)
     args = {"allow_modified": "true"}
@@ -86,7 +171,7 @@ def test_a_path_may_be_a_text(tmp_path):
 
 def test_the_schema_says_what_is_read():
     validator = jsonschema.Draft202012Validator(json_schema("benchmark-row"))
-    for row in ROWS:
+    for row in (*ROWS, BY_PYTEST, BY_UNITTEST):
         validator.validate(row)
     with pytest.raises(jsonschema.ValidationError):
         validator.validate({"id": "x", "prompt": "y"})
@@ -180,12 +265,6 @@ def test_broken_json_and_nothing_at_all(tmp_path):
     path.write_text("")
     with pytest.raises(UserError, match=r"my.jsonl: holds no rows"):
         load_benchmark(str(path))
-
-
-@pytest.fixture
-def at(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_it_is_run_resumed_graded_under_two_profiles_exported_and_compared(at):

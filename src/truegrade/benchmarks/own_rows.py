@@ -1,12 +1,14 @@
 """Benchmarks without Python: rows in JSON Lines with a TOML header, changed problems among them.
 
-A row with an ``entry_point`` asks for a function, graded by test source; one without asks for a program, graded by
-what it prints. The problems are those kinds of task that the built-in benchmarks have, graded by the same graders.
+A row with an ``entry_point`` asks for a function, graded by test source, or with a ``framework`` for what a module
+of unit tests is about, graded by these; one without asks for a program, graded by what it prints. The problems are
+those kinds of task that the built-in benchmarks have, graded by the same graders.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,8 +21,8 @@ from truegrade.datasets.download import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.files.json_text import convert, encode, read_toml
-from truegrade.grading.programs import method_call, renamed, stub
-from truegrade.records import ContestTask, FunctionTask, Pairing, Problem, sha256_json
+from truegrade.grading.programs import assemble, method_call, renamed, stub
+from truegrade.records import Answer, ContestTask, FunctionTask, Pairing, Problem, SuiteTask, Task, sha256_json
 from truegrade.records.pairing import Change
 from truegrade.store.importers.reading import bad_row
 
@@ -41,10 +43,14 @@ class BenchmarkRow(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     """The problem in words; or, for a function, Python up to the body that is to be written."""
     tests: str | tuple[str | StdinTest, ...]
-    """For a function: Python that raises unless it is right, as one text, or a text for each assert. For a
-    program: an object for each run."""
+    """For a function: Python that raises unless it is right, as one text, or a text for each assert. With a
+    framework: a module of unit tests. For a program: an object for each run."""
     entry_point: str | None = None
-    """The function to write; without it the row asks for a program."""
+    """The function to write, or with a framework the class; without it the row asks for a program."""
+    framework: Literal["unittest", "pytest"] | None = None
+    """What runs the module of unit tests that ``tests`` is."""
+    module: str = ""
+    """With a framework: the name by which the tests import the program; without it both share a namespace."""
     reference: str | None = None
     """A right solution; a function needs one: a whole program, or the body that continues the prompt."""
     shown_tests: tuple[str, ...] = ()
@@ -93,7 +99,7 @@ def rows_benchmark(path: Path) -> BenchmarkSpec:
     return BenchmarkSpec(
         name=name,
         summary=header.description,
-        tasks=header.kind or "function or description or contest",
+        tasks=header.kind or "function or description or contest or suite",
         size=None,
         licence=header.licence,
         citation=header.citation,
@@ -122,7 +128,7 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
             benchmark=name,
             dataset_sha256=digest,
             cluster=str(row.id),
-            task=made.function(row.entry_point) if row.entry_point is not None else made.program(),
+            task=made.task(),
             tags=row.tags,
             packages=row.packages,
         )
@@ -137,6 +143,15 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
     )
 
 
+def task_of(row: BenchmarkRow) -> Task:
+    """What a row asks, as a benchmark of it would.
+
+    Raises:
+        BadRecord: the row is at fault.
+    """
+    return _Row(Path("rows"), 1, row, Header()).task()
+
+
 class _Row:
     """A row on its way to a task: every fault is told with its line and field."""
 
@@ -144,6 +159,68 @@ class _Row:
         self._path, self._line, self._row, self._header = path, line, row, header
         if not row.prompt.strip():
             raise self._fault("prompt", "is empty; say what is asked")
+
+    def task(self) -> Task:
+        """What the row asks."""
+        row = self._row
+        if row.framework is not None:
+            return self.suite(row.framework)
+        if row.module:
+            raise self._fault("module", "is for modules of unit tests; name what runs them in framework")
+        return self.program() if row.entry_point is None else self.function(row.entry_point)
+
+    def suite(self, framework: Literal["unittest", "pytest"]) -> SuiteTask:
+        """What a module of unit tests is about, be it a function, a class or a whole module."""
+        row, name = self._row, self._row.entry_point
+        if name is None:
+            raise self._fault("entry_point", "the field is missing; name the function or class that is tested")
+        if self._header.kind is not None:
+            raise self._fault("framework", f"the header's kind is {self._header.kind!r}, which has no unit tests")
+        if row.shown_tests:
+            raise self._fault("shown_tests", "are for functions; show tests of a module in the prompt")
+        if row.reference is None:
+            raise self._fault("reference", "the field is missing; a right solution is needed to run the tests on")
+        begun = row.prefix is None and name in _defined(stub(row.prompt), classes=True)
+        prefix = row.prompt if begun else row.prefix or ""
+        whole = name in _defined(row.reference, classes=True)
+        answer = Answer(value=row.reference, found="the row's", form="program" if whole else "completion")
+        reference = assemble(prefix, answer)
+        if name not in _defined(reference, classes=True):
+            raise self._fault("reference", f"defines no {name!r}, or is no Python")
+        tests = self._suite_source(name)
+        return SuiteTask(
+            prompt=self._worded(name, continues=begun),
+            entry_point=name,
+            prefix=prefix,
+            tests=tests,
+            framework=framework,
+            module=row.module,
+            packages=tuple(each for each in row.packages if _imports(f"{tests}\n{reference}", each)),
+            reference=reference,
+        )
+
+    def _suite_source(self, name: str) -> str:
+        """The module of unit tests, if some of them are about the program."""
+        from truegrade.grading.suite_assertions import SuiteSource  # few benchmarks have suites
+
+        row = self._row
+        if not isinstance(row.tests, str):
+            raise self._fault("tests", "is no text; with a framework it is the source of a module of unit tests")
+        if not all(part.isidentifier() for part in row.module.split(".") if row.module):
+            raise self._fault("module", "is no name of a module; write it as tests import it, without .py")
+        try:
+            source = SuiteSource(row.tests, {name}, row.module)
+        except (SyntaxError, ValueError) as error:
+            raise self._fault("tests", f"is no Python: {error}") from None
+        if not source.names:
+            raise self._fault("tests", "holds no test; the name of one begins with test")
+        if row.prefix is not None:  # may lead the tests to the program in ways of its own
+            return row.tests
+        if row.module and not _imports(row.tests, row.module):
+            raise self._fault("tests", f"never import {row.module!r}, so every answer would pass")
+        if not row.module and name not in source.spelled.split():
+            raise self._fault("tests", f"never use {name!r}, so every answer would pass; call it")
+        return row.tests
 
     def function(self, name: str) -> FunctionTask:
         """A function to complete where the prompt is its head, else one to write."""
@@ -304,13 +381,19 @@ def _header(path: Path) -> Header:
     return header
 
 
-def _defined(source: str) -> set[str]:
-    """Functions that a program defines at its top level; none where it is no Python."""
+def _defined(source: str, *, classes: bool = False) -> set[str]:
+    """Functions that a program defines at its top level, with classes if asked; none where it is no Python."""
     try:
         body = _parsed(source).body
     except SyntaxError:
         return set()
-    return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, *((ast.ClassDef,) if classes else ()))
+    return {node.name for node in body if isinstance(node, kinds)}
+
+
+def _imports(source: str, module: str) -> bool:
+    """Whether a line of Python imports a module, or a name of it."""
+    return re.search(rf"^\s*(?:from|import)\s+{re.escape(module)}\b", source, re.MULTILINE) is not None
 
 
 def _parsed(source: str) -> ast.Module:

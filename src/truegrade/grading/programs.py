@@ -97,6 +97,20 @@ def test_classes(task: SuiteTask) -> list[str]:
     return [node.name for node in statements(task.tests) if isinstance(node, ast.ClassDef)]
 
 
+def own_part(task: SuiteTask) -> str:
+    """What of a suite's reference an answer brings: without what stands before every answer and in no prompt.
+
+    All of it where the rest alone is no program.
+    """
+    own = task.reference.removeprefix(task.prefix)
+    if task.prefix.strip() in task.prompt:
+        return task.reference
+    try:
+        return own.lstrip("\n") if statements(own) else task.reference
+    except SyntaxError:
+        return task.reference
+
+
 def statements(source: str) -> list[ast.stmt]:
     """The statements of trusted source.
 

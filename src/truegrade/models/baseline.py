@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import Fault, Parser, is_literal, parse_expression, unix_newlines
+from truegrade.grading.programs import own_part
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import (
     Attempt,
@@ -488,7 +489,9 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
 def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
     match problem.task:
-        case FunctionTask(reference=reference) | OracleTask(reference=reference) | SuiteTask(reference=reference):
+        case SuiteTask() as task:
+            return _code(prompt, _continuation(prompt, own_part(task), task))
+        case FunctionTask(reference=reference) | OracleTask(reference=reference):
             return _code(prompt, _continuation(prompt, reference, problem.task))
         case CasesTask(reference=reference):
             return _code(prompt, reference)

@@ -7,6 +7,7 @@ verdict has a reason; perfect answers score 100 %.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -38,7 +39,7 @@ from truegrade.grading.functions import (
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
-from truegrade.grading.programs import assemble, called_class
+from truegrade.grading.programs import assemble, called_class, own_part
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import reads_tests
 from truegrade.profiles.base import NO_EXAMPLES, Profile
@@ -148,7 +149,7 @@ def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
     if task.starter:
         values = {"prompt": task.prompt.strip(), "file": f"{task.module}.py", "starter": task.starter.strip()}
         return {"default": lambda: chat("strict.file.user", values)}
-    if f"class {task.entry_point}" in task.prompt:
+    if re.search(rf"\bclass {re.escape(task.entry_point)}\b", task.prompt):
         return {"default": lambda: chat("strict.class.user", {"prompt": task.prompt})}
     if task.prefix and task.prefix == task.prompt:
         source = "the data set's prompt, as stored"
@@ -263,7 +264,7 @@ class Strict(Profile):
                 task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
             )
             gains = judged.passed or SECURE in judged.marks
-            if gains and TESTS_INSIDE in judged.marks and reads_tests(program, task.reference):
+            if gains and TESTS_INSIDE in judged.marks and _reads_tests(task, program):
                 return msgspec.structs.replace(judged, marks=(*judged.marks, READS_TESTS))
             return judged
         key = f"{problem.dataset_sha256}/{problem.id}"
@@ -321,6 +322,12 @@ class Strict(Profile):
     def executes(self, problem: Problem) -> bool:
         """Predicted outputs and choices are graded without running anything."""
         return not isinstance(problem.task, OutputTask | ChoiceTask)
+
+
+def _reads_tests(task: SuiteTask, program: str) -> bool:
+    """Whether a program reads its tests; what stands before every answer, if it is complete, is none of it."""
+    own = own_part(task)
+    return reads_tests(program if own == task.reference else program.replace(task.prefix, "", 1), own)
 
 
 def _outputs(task: Task) -> tuple[str, ...]:

@@ -34,9 +34,11 @@ def test_functions_become_problems_of_four_kinds(built):
         kind: [row["id"].partition("tool.text.")[2] for row in rows(out / f"{kind}.jsonl")]
         for kind in told["rows"]
     }
-    assert ids["write"] == [
-        f"{name}/write" for name in ("words", "slug", "number", "letters", "counts", "pieces", "steps")
-    ]
+    outside = ["words", "slug", "number", "letters", "counts", "pieces", "steps"]
+    by_tests = ["push", "drawn", "is_long", "Box.doubled"]
+    assert ids["write"] == [f"{name}/write" for name in (*outside, *by_tests)]
+    assert [row["tags"]["tier"] for row in rows(out / "write.jsonl")] == ["outside"] * 7 + ["own-tests"] * 4
+    assert told["tiers"]["write"] == told["tiers"]["repair"] == {"outside": 7, "own-tests": 4}
     assert set(ids["repair"]) == {name.replace("write", "repair") for name in ids["write"]}
     assert {"words/complete", "number/complete", "slug/predict", "number/predict"} <= {
         *ids["complete"],
@@ -44,8 +46,8 @@ def test_functions_become_problems_of_four_kinds(built):
     }
     assert (told["functions"], told["reached"], told["tests"]["run"]) == (16, 15, 16)
     why = {one["name"].split()[-1]: one["why"] for one in told["left_out"] if one["kind"] == "write"}
-    assert (
-        "same each time" in why["drawn"] and "outcomes" in why["is_long"] and why["never"] == "no test reaches it"
+    assert why["never"] == "no test reaches it" and why["Box.halved"] == (
+        "its tests refuse fewer than half of its mutants: by calls: it is a method, whose object does not cross"
     )
     assert "test_fails" in "".join(told["tests"]["failed"])
 

@@ -1,4 +1,4 @@
-"""A repository's functions as problems, decided by calls that its tests make."""
+"""A repository's functions as problems, decided by calls that its tests make, or by the tests."""
 
 from truegrade.app import App
 

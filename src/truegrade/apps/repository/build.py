@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,10 +13,11 @@ import msgspec
 
 from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, list_functions
 from truegrade.apps.repository.generating import TreeLiterals
-from truegrade.apps.repository.outside import decide_by_calls
+from truegrade.apps.repository.outside import Decided, decide_by_calls
+from truegrade.apps.repository.own_tests import TestSide, decide_by_tests
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.predict import prediction_row
-from truegrade.apps.repository.problems import OUTSIDE_KINDS, problem_rows
+from truegrade.apps.repository.problems import DECIDED_KINDS, Decider, problem_rows
 from truegrade.apps.repository.programs import Repository
 from truegrade.apps.repository.recording import Recording, record_tests
 from truegrade.apps.repository.replaying import TwoJails
@@ -100,6 +102,15 @@ class BuiltFunctions(msgspec.Struct, frozen=True, kw_only=True):
     rows: dict[Kind, list[str]]
     left_out: list[tuple[Kind, Refused]]
 
+    def tiers(self, kind: Kind) -> dict[str, int]:
+        """How many rows of a kind each tier decides; empty where rows have none."""
+        tags = (msgspec.json.decode(row, type=_Tagged).tags for row in self.rows[kind])
+        return dict(sorted(Counter(each["tier"] for each in tags if "tier" in each).items(), reverse=True))
+
+
+class _Tagged(msgspec.Struct):
+    tags: dict[str, str] = {}
+
 
 def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False) -> Inventory:
     """Run a tree's tests once under the recorder, or read what an earlier run in the folder recorded.
@@ -116,9 +127,7 @@ def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False
     files, unreadable = read_modules(tree)
     if not files:
         raise UserError(f"{tree.name}: no Python module of a package that can be read")
-    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
-    packages = installed_packages({*imported_tops(texts), "pytest"}, tree.name)
-    limits = Limits(packages=packages, cpu_s=RECORDING_SECONDS, output_bytes=_RECORDED_BYTES)
+    limits = Limits(packages=_all_packages(tree), cpu_s=RECORDING_SECONDS, output_bytes=_RECORDED_BYTES)
     kept = folder / "recording.json"
     with Sandbox(limits, 1, allow_unsafe=allow_unsafe) as sandbox:
         key = _key(tree, sandbox, "recording")
@@ -135,6 +144,12 @@ def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False
         unreadable=tuple(unreadable),
         compiled=tuple(compiled_files(tree)),
     )
+
+
+def _all_packages(tree: SourceTree) -> tuple[str, ...]:
+    """Installed packages that modules and tests import."""
+    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
+    return installed_packages({*imported_tops(texts), "pytest"}, tree.name)
 
 
 def _kept_recording(path: Path, key: str) -> Recording | None:
@@ -177,8 +192,7 @@ def build_functions(
         SandboxError: the machine failed.
     """
     tree = inventory.tree
-    packages = installed_packages(imported_tops(module.file.text for module in inventory.modules), tree.name)
-    limits = Limits(packages=packages, cpu_s=_CPU_S, memory_bytes=_MEMORY)
+    limits = Limits(packages=_all_packages(tree), cpu_s=_CPU_S, memory_bytes=_MEMORY)
     with (
         Sandbox(limits, workers, allow_unsafe=allow_unsafe) as first,
         Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
@@ -248,6 +262,7 @@ class _FunctionWork:
         tree = inventory.tree
         self._tree, self._options, self._jails, self._key = tree, options, jails, key
         self._package = Package(inventory.modules)
+        self._side = TestSide(tree, inventory.modules)
         self._literals = TreeLiterals(tree.files)
         stubs = {
             path: text.decode("utf-8", "replace") for path, text in tree.files.items() if path.endswith(".pyi")
@@ -268,31 +283,40 @@ class _FunctionWork:
                 rows["predict"] = encode(row).decode()
             except (NotRecorded, *_UNWORKABLE) as refusal:
                 left_out["predict"] = _why(refusal)
-        for kind, made in self._outside(function):
+        for kind, made in self._decided(function):
             if isinstance(made, str):
                 left_out[kind] = made
             else:
                 rows[kind] = made.decode()
         return FunctionPart(key=self._key, id=function.id, line=function.node.lineno, rows=rows, left_out=left_out)
 
-    def _outside(self, function: FunctionPlace) -> Iterator[tuple[str, bytes | str]]:
-        """Each kind that calls decide, with its row or why there is none."""
-        kinds = [kind for kind in OUTSIDE_KINDS if kind in self._options.kinds]
+    def _decided(self, function: FunctionPlace) -> Iterator[tuple[str, bytes | str]]:
+        """Each kind that calls decide, or else the tests, with its row or why there is none."""
+        kinds = [kind for kind in DECIDED_KINDS if kind in self._options.kinds]
         if not kinds:
             return
-        why = function.why_not_outside()
-        if not function.obstacle and self._why_unrecorded:
-            why = "nothing was recorded"
         try:
-            if why:
-                raise NotRecorded(why)
-            decided = decide_by_calls(function, self._package, self._literals, self._jails, self._options.seed)
+            decided: Decider = self._by_calls(function)
         except (NotRecorded, *_UNWORKABLE) as refusal:
-            yield from ((kind, _why(refusal)) for kind in kinds)
-            return
+            outside = _why(refusal)
+            try:
+                seed = self._options.seed
+                decided = decide_by_tests(function, self._side, self._tree, self._jails, seed)
+            except (NotRecorded, *_UNWORKABLE) as other:
+                why = _why(other)
+                yield from ((kind, why if why == outside else f"{why}: by calls: {outside}") for kind in kinds)
+                return
         packages = self._packages_of(function.module.dotted)
         for kind, row in problem_rows(decided, self._tree, packages, kinds, self._jails.first):
             yield kind, row if isinstance(row, str) else encode(row)
+
+    def _by_calls(self, function: FunctionPlace) -> Decided:
+        why = function.why_not_outside()
+        if not function.outside_obstacle and self._why_unrecorded:
+            why = "nothing was recorded"
+        if why:
+            raise NotRecorded(why)
+        return decide_by_calls(function, self._package, self._literals, self._jails, self._options.seed)
 
     def _packages_of(self, dotted: str) -> tuple[str, ...]:
         """Installed packages that a module, or one of the package that it loads, imports."""

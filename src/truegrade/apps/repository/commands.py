@@ -53,7 +53,7 @@ def build_repository(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Make problems of a repository's functions, decided by the calls that its own tests make.
+    """Make problems of a repository's functions, decided by calls that its own tests make, or else by the tests.
 
     PATH is a checkout, an sdist, a wheel or a Python file; PACKAGE the name of an installed package. Nothing of it
     runs outside the sandbox, and no model is asked.
@@ -139,13 +139,18 @@ def _summary(inventory: Inventory, built: BuiltFunctions, files: dict[str, Path]
         "reached": inventory.reached,
         "files": {kind: str(path) for kind, path in files.items()},
         "rows": {kind: len(rows) for kind, rows in built.rows.items()},
+        "tiers": {kind: tiers for kind in built.rows if (tiers := built.tiers(kind))},
         "left_out": [{"kind": kind, "name": one.name, "why": one.why} for kind, one in built.left_out],
     }
 
 
 def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) -> None:
     """How many rows of each kind, what was left out and why, and what to run next."""
-    echo(", ".join(f"{len(rows)} problems of kind {kind}" for kind, rows in built.rows.items()) + "; left out:")
+    told = []
+    for kind, rows in built.rows.items():
+        tiers = ", ".join(f"{count} {tier}" for tier, count in built.tiers(kind).items())
+        told.append(f"{len(rows)} problems of kind {kind}" + (f" ({tiers})" if tiers else ""))
+    echo(", ".join(told) + "; left out:")
     kinds: dict[Refused, list[str]] = {}
     for kind, one in built.left_out:
         kinds.setdefault(one, []).append(kind)

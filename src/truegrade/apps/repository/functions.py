@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -15,6 +16,8 @@ from truegrade.extraction.parsing import quietly
 
 LEAST_CALLS = 3
 """Different recorded calls that a function needs for its problems to be decided by calls."""
+UNREACHED = "no test reaches it"
+_METHOD = "it is a method, whose object does not cross"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -34,7 +37,7 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
     seen: SeenOfFunction | None
     """What the tests did with it; None where none reaches it."""
     obstacle: str
-    """Why its calls cannot decide, whatever is recorded; empty where nothing is in the way."""
+    """Why nothing can decide about answers to it, whatever is recorded; empty where nothing is in the way."""
 
     @property
     def place(self) -> str:
@@ -53,8 +56,20 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """Its text as it stands in the file, decorators included; of a method still indented."""
+        """Its text as it stands in the file, decorators included; a method as the plain function that it is."""
+        if self.is_method:
+            return bare(self.node) + "\n"
         return "".join(lines_of(self.module.text)[self.first_line - 1 : self.node.end_lineno])
+
+    @property
+    def is_method(self) -> bool:
+        """Whether it stands in a class."""
+        return "." in self.name
+
+    @property
+    def outside_obstacle(self) -> str:
+        """Why its calls cannot decide, whatever is recorded; empty where nothing is in the way."""
+        return _METHOD if self.is_method else self.obstacle
 
     @property
     def form(self) -> CallForm:
@@ -69,10 +84,10 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     def why_not_outside(self) -> str:
         """Why its problems cannot be decided by calls; empty where they may be."""
-        if self.obstacle:
-            return self.obstacle
+        if self.outside_obstacle:
+            return self.outside_obstacle
         if self.seen is None:
-            return "no test reaches it"
+            return UNREACHED
         if not self.seen.crossing:
             return "no recorded call has arguments that are plain values"
         if self.seen.changes:
@@ -106,13 +121,14 @@ def list_functions(modules: Sequence[ParsedModule], recording: Recording) -> Ite
         names = [one.name for one in module.tree.body if isinstance(one, _SCOPES)]
         generated = "its file says that it is generated" if module.file.is_generated else ""
         for name, node, around in _found(module.tree.body, "", ""):
-            twice = "its name is bound more than once" if names.count(name) > 1 else ""
+            others = names.count(name) if "." not in name else 1 + names.count(node.name)
+            twice = "its name is bound more than once" if others > 1 else ""
             yield FunctionPlace(
                 module=module.file,
                 name=name,
                 node=node,
                 seen=seen.get((module.file.path, first_line_of(node))),
-                obstacle=generated or twice or around or _obstacle_in(node),
+                obstacle=generated or twice or around or _obstacle_in(node, "." in name),
             )
 
 
@@ -123,20 +139,40 @@ def _found(
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield f"{above}{node.name}", node, obstacle
         elif isinstance(node, ast.ClassDef):
-            yield from _found(node.body, f"{above}{node.name}.", "it is a method, whose object does not cross")
+            names = [one.name for one in node.body if isinstance(one, _SCOPES)]
+            for name, method, around in _found(node.body, f"{above}{node.name}.", obstacle):
+                twice = names.count(method.name) > 1
+                yield name, method, "its class binds its name more than once" if twice else around
         elif isinstance(node, ast.If | ast.Try):
             inner = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
             inner += [one for part in getattr(node, "handlers", ()) for one in part.body]
             yield from _found(inner, above, obstacle or "it is defined under a condition")
 
 
-def _obstacle_in(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def bare(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """A function's text without decorators and comments."""
+    made = copy.copy(node)
+    made.decorator_list = []
+    return ast.unparse(made)
+
+
+def _hangs_on_class(node: ast.AST) -> bool:
+    """Whether it means something else outside the body of a class."""
+    name = getattr(node, "id", "") or getattr(node, "attr", "")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "super" and not node.args
+    return name == "__class__" or (name.startswith("__") and not name.endswith("__"))
+
+
+def _obstacle_in(node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: bool) -> str:
     if isinstance(node, ast.AsyncFunctionDef):
         return "it is async"
     if any(isinstance(part, ast.Global) for part in ast.walk(node)):
         return "it binds names of its module anew"
-    if node.name.startswith("__"):
+    if not in_class and node.name.startswith("__"):
         return "it is a hook of the module"
+    if in_class and any(map(_hangs_on_class, ast.walk(node))):
+        return "it uses what only the text of its class has: super() or names that begin with __"
     if any(ast.unparse(one).rpartition(".")[2] == "overload" for one in node.decorator_list):
         return "it is a declaration for type checkers"
     return ""

@@ -14,6 +14,7 @@ import inspect
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import msgspec
 
@@ -36,8 +37,11 @@ from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.executions import NotRecorded, RecordedCase
 from truegrade.datasets.literal_text import call_text
-from truegrade.grading.programs import statements
-from truegrade.records import sha256_json
+from truegrade.grading.executor import Executor
+from truegrade.grading.functions import grade_by_tests
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.programs import assemble, statements
+from truegrade.records import Answer, FunctionTask, sha256_json
 from truegrade.statistics.intervals import wilson
 
 LEAST_OUTCOMES = 3
@@ -75,9 +79,9 @@ class TriedMutant(msgspec.Struct, frozen=True, kw_only=True):
 
     mutant: Mutant
     refused_by: int
-    """Calls."""
+    """Calls, or tests."""
     held_out: bool
-    """Whether it had no part in the choice of the calls, so that it may tell how strong they are."""
+    """Whether it had no part in the choice of what decides, so that it may tell how strong that is."""
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,8 +109,43 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def strength(self) -> tuple[float, float, float]:
         """The share of these that some call refuses, and the bounds of its 95 % interval."""
-        refused = sum(bool(one.refused_by) for one in self.held_out)
-        return (refused / len(self.held_out), *wilson(refused, len(self.held_out)))
+        return strength_of(self.held_out)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What its problems' rows hold, whatever they ask for."""
+        tags = {
+            "tier": "outside",
+            **strength_tags(self.held_out),
+            "calls": str(len(self.calls)),
+            "generated": str(sum(call.generated for call in self.calls)),
+            "rewritings": str(self.rewritings),
+        }
+        return {"prefix": self.prefix, "tests": self.tests, "tags": tags}
+
+    def judged(self, source: str, executor: Executor) -> Judgement:
+        """What the judge says of an answer."""
+        task = FunctionTask(
+            prompt="",
+            entry_point=self.function.node.name,
+            prefix=self.prefix,
+            tests=self.tests,
+            reference=self.function.source,
+        )
+        program = assemble(self.prefix, Answer(value=source, found="the repository's", form="program"))
+        return grade_by_tests(task, program, executor)
+
+
+def strength_of(mutants: Sequence[TriedMutant]) -> tuple[float, float, float]:
+    """The share of mutants that are refused, and the bounds of its 95 % interval."""
+    refused = sum(bool(one.refused_by) for one in mutants)
+    return (refused / len(mutants), *wilson(refused, len(mutants)))
+
+
+def strength_tags(mutants: Sequence[TriedMutant]) -> dict[str, str]:
+    """The same as tags of a problem."""
+    share, low, high = strength_of(mutants)
+    return {"strength": f"{share:.3f}", "strength_interval": f"{low:.3f}-{high:.3f}", "mutants": str(len(mutants))}
 
 
 def decide_by_calls(
@@ -128,7 +167,7 @@ def decide_by_calls(
         raise NotRecorded(f"its package holds the same function again: {copies[0]}")
     prefix = package.prefix(function)
     calls = _repeating_calls(function, prefix, literals, jails, seed)
-    mutants = _mutants(function, seed)
+    mutants = function_mutants(function, seed)[:_MOST_MUTANTS]
     rewritten = _rewritings(function)
     expected = [call.outcome for call in calls]
     variants = [*rewritten, without_body(function.node), *(mutant.code for mutant in mutants)]
@@ -267,13 +306,14 @@ def _check(decided: Decided) -> None:
         raise NotRecorded("its calls refuse fewer than half of its mutants")
 
 
-def _mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
+def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
+    """The mutants of a function, in an order that is drawn by the seed."""
     operators = (*OPERATORS, *WIDER_OPERATORS)
     try:
         found = mutants_of(normalised(function.source), MutationOptions(operators=operators))
     except (NotAProgram, RecursionError):
         return []
-    return sorted(found, key=lambda one: sha256_json([seed, function.id, one.id]))[:_MOST_MUTANTS]
+    return sorted(found, key=lambda one: sha256_json([seed, function.id, one.id]))
 
 
 def _rewritings(function: FunctionPlace) -> list[str]:

@@ -8,10 +8,10 @@ import copy
 import inspect
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, first_line_of
+from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, bare, first_line_of
 from truegrade.apps.repository.loader import load_without_answer
 from truegrade.apps.repository.source import lines_of
 from truegrade.datasets.executions import NotRecorded
@@ -48,18 +48,24 @@ class Package:
                 if name in found or name not in self.by_name:
                     continue
                 found.add(name)
-                waiting += [*_parents(name), *_imports(self.by_name[name])]
+                waiting += [*_parents(name), *imported_names(self.by_name[name])]
             self._closures[dotted] = tuple(sorted(found))
         return self._closures[dotted]
 
-    def prefix(self, function: FunctionPlace) -> str:
+    def prefix(self, function: FunctionPlace, others: Collection[str] = (), *, as_code: bool = False) -> str:
         """Python that makes the module's namespace without the function.
+
+        Args:
+            function: the one to leave out.
+            others: further modules that can then be imported.
+            as_code: whether it is one call that runs a text, so that it defines no function that a reader of the
+                program would take for a part of the answer.
 
         Raises:
             NotRecorded: it would be too long.
         """
         module = function.module
-        names = self.closure(module.dotted)
+        names = sorted({name for one in (module.dotted, *others) for name in self.closure(one)})
         texts = {
             name: (self.by_name[name].file.path, self.by_name[name].file.is_package, self._text(name, function))
             for name in names
@@ -70,9 +76,12 @@ class Package:
             raise NotRecorded(f"its module imports more than {_MOST_CHARS:,} characters of the package")
         packed = base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
         source = inspect.getsource(load_without_answer)
-        call = f"{load_without_answer.__name__}({packed!r}, {module.dotted!r}, {function.name!r}, globals())\n"
+        call = (
+            f"{load_without_answer.__name__}({packed!r}, {module.dotted!r}, {function.node.name!r}, globals())\n"
+        )
         future = _FUTURE if "from __future__ import annotations" in module.text else ""
-        return f"{future}from typing import Any\n{source}\n{call}"
+        text = f"from typing import Any\n{source}\n{call}"
+        return f"{future}exec({text!r}, globals())\n" if as_code else f"{future}{text}"
 
     def _text(self, name: str, function: FunctionPlace) -> str:
         if name == function.module.dotted:
@@ -81,16 +90,18 @@ class Package:
             self._texts[name] = ast.unparse(_without_examples(copy.deepcopy(self.by_name[name].tree)))
         return self._texts[name]
 
-    def texts(self, dotted: str) -> list[str]:
-        """The texts of the modules that importing one loads, as they stand."""
-        return [self.by_name[name].file.text for name in self.closure(dotted)]
+    def texts(self, *dotted: str) -> list[str]:
+        """The texts of the modules that importing some loads, as they stand."""
+        return [
+            self.by_name[name].file.text for name in sorted({each for one in dotted for each in self.closure(one)})
+        ]
 
-    def copies(self, function: FunctionPlace) -> list[str]:
-        """Other functions that importing its module loads and that equal it but for names, by their place."""
-        wanted = name_free_identity(_bare(function.node))
+    def copies(self, function: FunctionPlace, others: Collection[str] = ()) -> list[str]:
+        """Other functions that importing its module or others loads, and that equal it but for names, by place."""
+        wanted = name_free_identity(bare(function.node))
         return [
             place
-            for name in self.closure(function.module.dotted)
+            for name in sorted({each for one in (function.module.dotted, *others) for each in self.closure(one)})
             for place, identity in self._identities(name)
             if identity == wanted and place != _place(name, function.node)
         ]
@@ -98,7 +109,7 @@ class Package:
     def _identities(self, name: str) -> list[tuple[str, str]]:
         if name not in self._bodies:
             self._bodies[name] = [
-                (_place(name, node), name_free_identity(_bare(node)))
+                (_place(name, node), name_free_identity(bare(node)))
                 for node in ast.walk(self.by_name[name].tree)
                 if isinstance(node, ast.FunctionDef)
             ]
@@ -106,14 +117,17 @@ class Package:
 
 
 def without_function(tree: ast.Module, name: str) -> ast.Module:
-    """A copy of a module in which a function of its top level only calls the answer to it."""
+    """A copy of a module in which a function, or ``Class.method``, only calls the answer to it."""
     made = copy.deepcopy(tree)
-    stand_in = statements(_STAND_IN.format(name=name))
-    made.body = [
-        part
-        for node in made.body
-        for part in (stand_in if isinstance(node, ast.FunctionDef) and node.name == name else [node])
-    ]
+    *classes, own = name.split(".")
+    owner: Any = made
+    for each in classes:
+        owner = next(node for node in owner.body if isinstance(node, ast.ClassDef) and node.name == each)
+    stand_in: Any = statements(_STAND_IN.format(name=own))[0]
+    for number, node in enumerate(owner.body):
+        if isinstance(node, ast.FunctionDef) and node.name == own:
+            stand_in.decorator_list = node.decorator_list if classes else []  # an answer brings its own
+            owner.body[number] = stand_in
     return _without_examples(made)
 
 
@@ -178,12 +192,6 @@ def _place(module: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return f"{module}:{node.lineno} {node.name}"
 
 
-def _bare(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    made = copy.copy(node)
-    made.decorator_list = []
-    return ast.unparse(made)
-
-
 def _without_examples(tree: ast.Module) -> ast.Module:
     """The tree, changed: docstrings that hold examples are empty."""
     for node in ast.walk(tree):
@@ -200,7 +208,7 @@ def _parents(dotted: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _imports(module: ParsedModule) -> Iterator[str]:
+def imported_names(module: ParsedModule) -> Iterator[str]:
     """Dotted names that a module may import; some are names of functions."""
     own = module.file.dotted.split(".")
     package = own if module.file.is_package else own[:-1]

@@ -49,8 +49,8 @@ def pure_function(place: FunctionPlace, repository: Repository) -> PureFunction:
     if not isinstance(node, ast.FunctionDef):
         raise NotRecorded("it is async")
     static = [ast.unparse(each) for each in node.decorator_list] == ["staticmethod"]
-    if place.obstacle and not ("." in place.name and static):
-        raise NotRecorded(place.obstacle)
+    if place.outside_obstacle and not (place.is_method and static):
+        raise NotRecorded(place.outside_obstacle)
     module = repository.modules[place.module.path]
     try:
         parameters = parameters_of(node, module.stubs.get(node.name), module.aliases)

@@ -1,24 +1,23 @@
-"""Rows of own problems about a function that calls decide: write it, repair it, complete it."""
+"""Rows of own problems about a function that something decides: write it, repair it, complete it."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from textwrap import dedent, indent
+from typing import Any, Protocol
 
 from truegrade.apps.repository.functions import FunctionPlace
-from truegrade.apps.repository.outside import Decided, without_body
+from truegrade.apps.repository.outside import TriedMutant, without_body
 from truegrade.apps.repository.packing import BodyLines, body_lines, body_removed, outline
 from truegrade.apps.repository.source import SourceTree, lines_of
 from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.builders.mutation.mutants import Mutant
 from truegrade.datasets.executions import NotRecorded
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.programs import assemble
-from truegrade.records import Answer, FunctionTask
 
-OUTSIDE_KINDS = ("write", "repair", "complete")
+DECIDED_KINDS = ("write", "repair", "complete")
 _MOST_FILE_CHARS = 12_000
 """Of a file that is shown whole; of a larger one the bodies of the other functions are left out."""
 _LEAST_STATEMENTS = 3
@@ -27,8 +26,12 @@ _ASKED = {
     "repair": "It has one bug: correct it, and give the whole function.",
     "complete": "The end of its body is missing here: give the whole function.",
 }
+_METHOD = (
+    " Give it as a plain function `{own}` of the module, without decorators and with the parameters that it has in"
+    " its class, which calls it."
+)
 _PROMPT = """\
-The function `{name}` belongs to the file `{path}`{of}. {asked} The rest of the file is there when it runs.
+The function `{name}` belongs to the file `{path}`{of}. {asked} The rest of the file is there when it runs.{method}
 
 ```python
 {file}
@@ -36,23 +39,42 @@ The function `{name}` belongs to the file `{path}`{of}. {asked} The rest of the 
 """
 
 
+class Decider(Protocol):
+    """A function, and what decides about answers to it."""
+
+    @property
+    def function(self) -> FunctionPlace:
+        """The function."""
+
+    @property
+    def mutants(self) -> Sequence[TriedMutant]:
+        """Mutants of it that were tried."""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What its problems' rows hold, whatever they ask for: fields of `BenchmarkRow`."""
+
+    def judged(self, source: str, executor: Executor) -> Judgement:
+        """What the judge says of an answer."""
+
+
 def problem_rows(
-    decided: Decided, tree: SourceTree, packages: tuple[str, ...], kinds: Sequence[str], executor: Executor
+    decided: Decider, tree: SourceTree, packages: tuple[str, ...], kinds: Sequence[str], executor: Executor
 ) -> Iterator[tuple[str, BenchmarkRow | str]]:
     """The rows of a function, each with its kind; instead of a row, why there is none.
 
     The judge has the last word: it accepts the reference, and refuses what a row gives or leaves out.
 
     Args:
-        decided: the function and its calls.
+        decided: the function and what decides.
         tree: its repository.
         packages: installed ones that the module imports.
-        kinds: out of `OUTSIDE_KINDS`.
+        kinds: out of `DECIDED_KINDS`.
         executor: the jail, with these packages.
     """
     function = decided.function
-    reference = _judged(decided, function.source, executor)
-    removed = _judged(decided, without_body(function.node), executor)
+    reference = decided.judged(function.source, executor)
+    removed = decided.judged(without_body(function.node), executor)
     for kind in kinds:
         try:
             if not reference.passed:
@@ -64,7 +86,7 @@ def problem_rows(
             yield kind, str(refusal)
 
 
-def _file_shown(kind: str, decided: Decided, executor: Executor) -> str:
+def _file_shown(kind: str, decided: Decider, executor: Executor) -> str:
     """The text of the file in a prompt.
 
     Raises:
@@ -81,26 +103,18 @@ def _file_shown(kind: str, decided: Decided, executor: Executor) -> str:
         given = _first_half(function, body, lines)
         if not given:
             raise NotRecorded(f"its body has fewer than {_LEAST_STATEMENTS} statements")
-        if _judged(decided, "".join([*lines[function.first_line - 1 : body.begin], *given]), executor).passed:
+        begin = (function.node.lineno if function.is_method else function.first_line) - 1
+        if decided.judged(dedent("".join([*lines[begin : body.begin], *given])), executor).passed:
             raise NotRecorded("its first statements alone pass")
         return body_removed(function, [*given, f"{body.indent}...  # the rest is missing\n"])
     mutant = _hardest(decided)
-    if _judged(decided, mutant.code, executor).passed:
+    if decided.judged(mutant.code, executor).passed:
         raise NotRecorded("the judge accepts its mutant")
-    after = lines[function.node.end_lineno or 0 :]
-    return "".join([*lines[: function.first_line - 1], f"{mutant.code}\n", *after])
-
-
-def _judged(decided: Decided, source: str, executor: Executor) -> Judgement:
-    task = FunctionTask(
-        prompt="",
-        entry_point=decided.function.node.name,
-        prefix=decided.prefix,
-        tests=decided.tests,
-        reference=decided.function.source,
-    )
-    program = assemble(decided.prefix, Answer(value=source, found="the repository's", form="program"))
-    return grade_by_tests(task, program, executor)
+    before, after = function.first_line - 1, lines[function.node.end_lineno or 0 :]
+    if not function.is_method:
+        return "".join([*lines[:before], f"{mutant.code}\n", *after])
+    code = indent(f"{mutant.code}\n", " " * function.node.col_offset)
+    return "".join([*lines[: function.node.lineno - 1], code, *after])
 
 
 def _first_half(function: FunctionPlace, body: BodyLines, lines: Sequence[str]) -> Sequence[str]:
@@ -112,40 +126,35 @@ def _first_half(function: FunctionPlace, body: BodyLines, lines: Sequence[str]) 
     return lines[body.begin : inside[len(inside) // 2 - 1].end_lineno]
 
 
-def _hardest(decided: Decided) -> Mutant:
+def _hardest(decided: Decider) -> Mutant:
     """The mutant that fewest calls refuse; of equals the one that was drawn first."""
     return min((one for one in decided.mutants if one.refused_by), key=lambda one: one.refused_by).mutant
 
 
-def _row(kind: str, decided: Decided, tree: SourceTree, packages: tuple[str, ...], file: str) -> BenchmarkRow:
+def _row(kind: str, decided: Decider, tree: SourceTree, packages: tuple[str, ...], file: str) -> BenchmarkRow:
     function = decided.function
-    name, path = function.node.name, function.module.path
+    path, own = function.module.path, function.node.name
     of = f" of {tree.name} {tree.version}".rstrip() if tree.version else ""
     if len(file) > _MOST_FILE_CHARS:
-        file = outline(file, name)
-    share, low, high = decided.strength
-    seen = function.seen
+        file = outline(file, own)
+    seen, fields = function.seen, decided.row
     tags = {
         "kind": kind,
-        "tier": "outside",
         "function": function.id,
-        "strength": f"{share:.3f}",
-        "strength_interval": f"{low:.3f}-{high:.3f}",
-        "mutants": str(len(decided.held_out)),
-        "calls": str(len(decided.calls)),
-        "generated": str(sum(call.generated for call in decided.calls)),
-        "rewritings": str(decided.rewritings),
         "tests": str(len(seen.tests) if seen else 0),
+        **fields["tags"],
     }
     if tree.commit:
         tags |= {"commit": tree.commit, "contest_date": tree.date}
+    prompt = _PROMPT.format(
+        name=function.name,
+        path=path,
+        of=of,
+        asked=_ASKED[kind],
+        method=_METHOD.format(own=own) if function.is_method else "",
+        file=file.strip("\n"),
+    )
+    row = {"packages": packages, **fields, "tags": tags}
     return BenchmarkRow(
-        id=f"{function.id}/{kind}",
-        prompt=_PROMPT.format(name=name, path=path, of=of, asked=_ASKED[kind], file=file.strip("\n")),
-        entry_point=name,
-        prefix=decided.prefix,
-        tests=decided.tests,
-        reference=function.source,
-        tags=tags,
-        packages=packages,
+        id=f"{function.id}/{kind}", prompt=prompt, entry_point=own, reference=function.source, **row
     )
