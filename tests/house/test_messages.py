@@ -35,6 +35,7 @@ ALLOWED = {
     "apps/assay/targets/programs.py": "an option of Python",
     "apps/repository/recorder.py": "options of pytest",
     "apps/repository/recording.py": "options of pytest",
+    "apps/repository/warm_tests.py": "options of pytest",
     "apps/repository/source.py": "the command line of git",
     "models/gguf_local.py": "an option of pip",
     "profiles/cweval.py": "options of pytest",

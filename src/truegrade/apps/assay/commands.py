@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from truegrade.cli.groups import AppGroup
 from truegrade.cli.options import (
     EXIT_GATE,
     Number,
@@ -48,13 +49,15 @@ def seconds_of(context: click.Context, parameter: click.Parameter, text: str | N
     return seconds
 
 
-class AssayGroup(click.Group):
+class AssayGroup(AppGroup):
     """A group whose first word may also be a benchmark: then its command `measure` is meant."""
+
+    words = "assay"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the command in front where a benchmark or an option stands there."""
         first = args[0] if args else ""
-        if first not in self.commands and first not in ctx.help_option_names:
+        if first not in ctx.help_option_names and self.get_command(ctx, first) is None:
             args = [_MEASURE, *args]
         return super().parse_args(ctx, args)
 
@@ -67,7 +70,7 @@ class AssayGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All but `measure`, which is what is done where none is named."""
-        return [name for name in self.commands if name != _MEASURE]
+        return [name for name in super().list_commands(ctx) if name != _MEASURE]
 
 
 @click.group(cls=AssayGroup, options_metavar="[BENCHMARK...] [OPTIONS]", subcommand_metavar="")
@@ -83,6 +86,7 @@ def assay() -> None:
     truegrade assay humaneval --as human-eval        a profile
     truegrade assay humaneval --grader rewards.py:code_reward --call trl
     truegrade assay harden mbpp --out hard.jsonl     more tests for a benchmark
+    truegrade assay repository . --out strength      a repository's own tests
     truegrade assay verdicts runs/x --corrected      pass@1, corrected by an audit of the run's own passes
     """
 

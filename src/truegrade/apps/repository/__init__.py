@@ -1,9 +1,19 @@
-"""A repository's functions as problems, decided by calls that its tests make, or by the tests."""
+"""A repository's functions as problems, decided by calls or by its own tests; and how strong these tests are."""
 
-from truegrade.app import App
+from truegrade.app import App, FolderKind
 
 APP = App(
     name="repository",
-    summary="a repository's functions as problems",
-    commands={"data build repository": "truegrade.apps.repository.commands:build_repository"},
+    summary="a repository's functions as problems, and how strong its tests are",
+    commands={
+        "data build repository": "truegrade.apps.repository.commands:build_repository",
+        "assay repository": "truegrade.apps.repository.commands:assay_repository",
+    },
+    folders=(
+        FolderKind(
+            name="an assay of a repository's tests",
+            marker="strength.json",
+            report="truegrade.apps.repository.suite_document:report_files",
+        ),
+    ),
 )

@@ -41,9 +41,9 @@ Kind = Literal["write", "repair", "complete", "predict"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RECORDING_SECONDS = 300.0
 """Wall seconds of the run of the tests."""
-_CPU_S = 10.0
-_MEMORY = 1 << 30
-_RECORDED_BYTES = 64 << 20
+CPU_S = 10.0
+MEMORY_BYTES = 1 << 30
+RECORDED_BYTES = 64 << 20
 _PARTS = "parts.jsonl"
 
 
@@ -127,10 +127,10 @@ def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False
     files, unreadable = read_modules(tree)
     if not files:
         raise UserError(f"{tree.name}: no Python module of a package that can be read")
-    limits = Limits(packages=_all_packages(tree), cpu_s=RECORDING_SECONDS, output_bytes=_RECORDED_BYTES)
+    limits = Limits(packages=_all_packages(tree), cpu_s=RECORDING_SECONDS, output_bytes=RECORDED_BYTES)
     kept = folder / "recording.json"
     with Sandbox(limits, 1, allow_unsafe=allow_unsafe) as sandbox:
-        key = _key(tree, sandbox, "recording")
+        key = key_of(tree, sandbox, "recording")
         recording = _kept_recording(kept, key)
         if recording is None:
             recording = record_tests(tree, files, sandbox, RECORDING_SECONDS)
@@ -160,7 +160,7 @@ def _kept_recording(path: Path, key: str) -> Recording | None:
     return part.recording if part.key == key else None
 
 
-def _key(tree: SourceTree, sandbox: Sandbox, *asked: object) -> str:
+def key_of(tree: SourceTree, sandbox: Sandbox, *asked: object) -> str:
     """Of a piece of work: all that decides its result."""
     code = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     program = hashlib.sha256(b"".join(code)).hexdigest()
@@ -192,12 +192,12 @@ def build_functions(
         SandboxError: the machine failed.
     """
     tree = inventory.tree
-    limits = Limits(packages=_all_packages(tree), cpu_s=_CPU_S, memory_bytes=_MEMORY)
+    limits = Limits(packages=_all_packages(tree), cpu_s=CPU_S, memory_bytes=MEMORY_BYTES)
     with (
         Sandbox(limits, workers, allow_unsafe=allow_unsafe) as first,
         Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
     ):
-        key = _key(tree, first, options.kinds, options.seed, options.inputs)
+        key = key_of(tree, first, options.kinds, options.seed, options.inputs)
         work = _FunctionWork(inventory, options, TwoJails(first, second), key)
         path = folder / _PARTS
         read = read_journal(path, FunctionPart, notice=notice)

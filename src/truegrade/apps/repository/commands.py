@@ -1,7 +1,8 @@
-"""`truegrade data build repository`: the functions of a repository as problems."""
+"""`truegrade data build repository` makes problems of functions; `truegrade assay repository` measures tests."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade.cli.options import (
+    EXIT_GATE,
     echo,
+    fail_if_option,
     json_option,
     names_of,
     notice,
@@ -21,7 +24,10 @@ from truegrade.cli.options import (
 
 if TYPE_CHECKING:
     from truegrade.apps.repository.build import BuiltFunctions, Inventory
+    from truegrade.apps.repository.strength import StrengthOptions
+    from truegrade.apps.repository.suite_summary import SuiteSummary
     from truegrade.datasets.executions import Refused
+    from truegrade.pipeline.verdicts import Progress
 
 _SHOWN_CHARS = 80
 _SHOWN_FAILED = 5
@@ -72,7 +78,9 @@ def build_repository(
     unsafe = bool(allow_unsafe)
     inventory = take_inventory(tree, out, allow_unsafe=unsafe)
     if not as_json:
-        _tell_inventory(inventory)
+        tell_inventory(inventory)
+        if why := inventory.recording.why_none:
+            notice(f"{why}; problems of kind predict are made with drawn calls")
     watch = progress_for(as_json)
     watch.start("build", total=len(inventory.functions), done=0)
     try:
@@ -93,14 +101,12 @@ def build_repository(
         raise UserError(f"{out}: no problem could be made{hint}")
 
 
-def _tell_inventory(inventory: Inventory) -> None:
+def tell_inventory(inventory: Inventory) -> None:
     """What the tree holds and how its tests ended, a line each."""
     tree, recording = inventory.tree, inventory.recording
     commit = f", commit {tree.commit[:12]} of {tree.date}" if tree.commit else ""
     echo(f"{tree.name} {tree.version}".rstrip() + f"{commit}: {len(inventory.functions)} functions in "
          f"{len(inventory.modules)} modules, {inventory.reached} reached by {recording.tests} tests")  # fmt: skip
-    if recording.why_none:
-        notice(f"{recording.why_none}; problems of kind predict are made with drawn calls")
     if recording.cut:
         notice("time was up before all tests had run: functions that the others reach are missing")
     if inventory.compiled:
@@ -176,3 +182,79 @@ def _next_commands(files: dict[str, Path]) -> Sequence[str]:
         else f"truegrade run {path} --model ..."
         for kind, path in files.items()
     ]
+
+
+# ------------------------------------------------------------ How strong a repository's own tests are.
+
+
+@click.command()
+@click.argument("repository", metavar="PATH|PACKAGE")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
+              help="Folder to write; the same command resumes in it.")  # fmt: skip
+@click.option(
+    "--most", default=20, show_default=True, type=click.IntRange(min=1), help="Mutants of each function."
+)
+@click.option("--seed", default=0, show_default=True, type=int,
+              help="Decides which mutants of a function are tried, and generated calls.")  # fmt: skip
+@fail_if_option("kill < 0.8 or unreached > 10")
+@workers_option
+@unsafe_option
+@json_option
+def assay_repository(
+    repository: str,
+    out: Path,
+    fail_if: str | None,
+    workers: int | None,
+    allow_unsafe: bool | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Measure how strong a repository's own tests are: which mutants of its functions they refuse.
+
+    PATH is a checkout, an sdist, a wheel or a Python file; PACKAGE the name of an installed package. Nothing of it
+    runs outside the sandbox, and no model is asked. The folder then holds report.html, strength.json and
+    test_survivors.py, whose tests refuse mutants that the repository's own accept.
+    """
+    from truegrade.apps.repository.build import take_inventory
+    from truegrade.apps.repository.source import read_tree
+    from truegrade.apps.repository.strength import StrengthOptions
+    from truegrade.apps.repository.suite_document import print_suite, write_suite
+    from truegrade.apps.repository.suite_summary import read_suite_condition
+    from truegrade.datasets.executions import prepare
+
+    condition = None if fail_if is None else read_suite_condition(fail_if)
+    options = StrengthOptions(**asked)
+    tree = read_tree(repository)
+    prepare(out / "recording.json")
+    unsafe = bool(allow_unsafe)
+    inventory = take_inventory(tree, out, allow_unsafe=unsafe)
+    if not as_json:
+        tell_inventory(inventory)
+    summary = _measured(inventory, options, out, workers, unsafe, progress_for(as_json))
+    write_suite(summary, out)
+    if as_json:
+        print_json(summary)
+    else:
+        print_suite(summary, out)
+    if condition is not None and condition.holds(summary.worth):
+        echo(f"truegrade: --fail-if {fail_if!r} holds for {summary.name}", err=True)
+        sys.exit(EXIT_GATE)
+
+
+def _measured(
+    inventory: Inventory, options: StrengthOptions, out: Path, workers: int | None, unsafe: bool, watch: Progress
+) -> SuiteSummary:
+    from truegrade.apps.repository.strength import measure_functions, open_sandbox, survey_tests
+    from truegrade.apps.repository.suite_summary import summarise_suite
+
+    with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
+        survey = survey_tests(inventory, sandbox, out, options.seed)
+        watch.start("mutants", total=len(inventory.functions), done=0)
+        try:
+            results = measure_functions(
+                inventory, survey, options, sandbox, out,
+                progress=lambda failed: watch.advance(failed=failed), notice=notice,
+            )  # fmt: skip
+        finally:
+            watch.finish()
+        return summarise_suite(inventory, survey, results)

@@ -245,6 +245,12 @@ def lay_out(root: str, files: dict[str, str]) -> None:
             file.write(base64.b85decode(content))
 
 
+def main_arguments(root: str, tests: list[str]) -> Iterator[list[str]]:
+    """Arguments of pytest with the tree's own configuration, and without: it may ask for what is not installed."""
+    bare = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "required_plugins=", *tests]
+    yield from (bare, [*bare, "-c", os.devnull, "--rootdir", root])
+
+
 def record(given: dict[str, Any]) -> dict[str, Any]:
     """Lay out the tree, run its tests once and say what was seen."""
     root = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
@@ -252,11 +258,10 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
     os.chdir(root)
     sys.path[:0] = [root, os.path.join(root, given["import_root"])]  # noqa: PTH118
     hook = Hook(f"{root}/", set(given["modules"]), given["options"])
-    arguments = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "required_plugins=", *given["tests"]]
-    for configuration in ((), ("-c", os.devnull, "--rootdir", root)):  # its own may ask for plugins
+    for arguments in main_arguments(root, given["tests"]):
         plugin = Plugin(hook, given["options"])
         try:
-            code = int(pytest.main([*arguments, *configuration], plugins=[plugin]))
+            code = int(pytest.main(arguments, plugins=[plugin]))
         except (SystemExit, TooLong) as error:
             code, plugin.failed[""] = 3, f"{type(error).__name__}: {error}"
         if code != pytest.ExitCode.USAGE_ERROR:

@@ -99,15 +99,14 @@ def record_tests(
     Raises:
         SandboxError: the machine failed.
     """
-    tests = suite_files(tree)
-    documented = [module.path for module in modules if ">>>" in module.text]
-    if not tests and not documented:
+    tests = asked_of_pytest(tree, modules)
+    if not tests:
         return Recording(why_none="there are no tests: no test_*.py, *_test.py or doctest")
     given = {
         "files": {path: base64.b85encode(content).decode() for path, content in laid_out(tree).items()},
         "import_root": import_root(tree),
         "modules": [module.path for module in modules],
-        "tests": tests or ["--doctest-modules", "--doctest-continue-on-failure", *documented],
+        "tests": tests,
         "options": {
             "calls": MOST_CALLS,
             "chars": MOST_CHARS,
@@ -120,6 +119,13 @@ def record_tests(
         recorder_source(), json.dumps(given), wall_s=seconds + 3 * TEST_SECONDS, cpu_s=seconds
     )
     return _read(outcome)
+
+
+def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list[str]:
+    """The files of a tree's tests; where there are none, what has pytest run its doctests; empty without any."""
+    documented = [module.path for module in modules if ">>>" in module.text]
+    doctests = ["--doctest-modules", "--doctest-continue-on-failure", *documented] if documented else []
+    return suite_files(tree) or doctests
 
 
 def recorder_source() -> str:

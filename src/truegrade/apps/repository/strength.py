@@ -1,0 +1,395 @@
+"""How strong a repository's tests are: which mutants of its functions they refuse, and which tests refuse any."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import copy
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, key_of
+from truegrade.apps.repository.functions import FunctionPlace
+from truegrade.apps.repository.recorder import MAX_TESTS, lay_out, main_arguments
+from truegrade.apps.repository.recording import TEST_SECONDS, asked_of_pytest, laid_out
+from truegrade.apps.repository.source import import_root, imported_tops, installed_packages
+from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
+from truegrade.datasets.executions import write_content
+from truegrade.errors import UserError
+from truegrade.files.json_text import encode
+from truegrade.files.threads import in_order
+from truegrade.records import sha256_json
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.store.journal import Journal, Notice, read_journal
+
+MUTANTS = "mutants.jsonl"
+"""The journal of an assay: a function a line."""
+_SURVEY = "survey.json"
+_SURVEY_SECONDS = 900.0
+_BATCH = 120
+"""Mutants of one call of the jail."""
+_PROCESSES = 32
+"""That forks and the programs which tests start may be at once."""
+KILLED = frozenset({"killed", "time", "ended"})
+"""What counts as killed: a test fails, takes too long, or its process ends."""
+
+
+class StrengthOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to measure."""
+
+    seed: int = 0
+    """Decides the mutants of a function that are tried, and generated calls."""
+    most: int = 20
+    """Mutants of each function."""
+
+
+class TestSurvey(msgspec.Struct, frozen=True, kw_only=True):
+    """How the tests end without any mutant."""
+
+    key: str
+    took: dict[str, tuple[float, float]] = {}
+    """CPU and wall seconds of each test that passed in every order."""
+    undecided: dict[str, str] = {}
+    """Tests that did not, each with why: they decide nothing."""
+
+
+class MutantResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a mutant."""
+
+    id: str
+    operator: str
+    line: int
+    """Of the original, in its file."""
+    code: str
+    """The definition, without decorators."""
+    status: str
+    """``killed``, ``time`` or ``ended`` (its process), ``survived``, ``not applicable`` or ``undecided``."""
+    by: str = ""
+    """The first test that failed."""
+    why: str = ""
+    """Why it was not applicable, or is undecided."""
+
+
+class FunctionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the mutants of a function, as the journal keeps it."""
+
+    key: str
+    id: str
+    place: str
+    """For a person: path, line and name."""
+    line: int
+    original: str = ""
+    """In the layout of the mutants."""
+    tests: tuple[str, ...] = ()
+    """Tests that decided."""
+    killers: tuple[str, ...] = ()
+    """Of these, those that failed on a mutant of it and had failed on none before."""
+    mutants: tuple[MutantResult, ...] = ()
+    why_none: str = ""
+    """Why there are no mutants."""
+
+    @property
+    def killed(self) -> int:
+        """Mutants that some test refuses."""
+        return sum(one.status in KILLED for one in self.mutants)
+
+    @property
+    def survivors(self) -> list[MutantResult]:
+        """Mutants that every test accepts."""
+        return [one for one in self.mutants if one.status == "survived"]
+
+    @property
+    def decided(self) -> int:
+        """Mutants that were killed or survived."""
+        return self.killed + len(self.survivors)
+
+
+class ToMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """A function, its mutants and the tests that reach it, fastest first."""
+
+    function: FunctionPlace
+    original: str
+    mutants: tuple[Mutant, ...]
+    tests: tuple[str, ...]
+
+
+class WarmTests:
+    """The tests of a tree, collected once for each call and run in forks.
+
+    Args:
+        inventory: of the tree.
+        sandbox: one of `open_sandbox`.
+        more: further files of the tree, by path; their tests are run too.
+    """
+
+    def __init__(self, inventory: Inventory, sandbox: Sandbox, more: Mapping[str, bytes] | None = None) -> None:
+        tree = inventory.tree
+        laid = {**laid_out(tree), **(more or {})}
+        self._sandbox = sandbox
+        self._given = {
+            "files": {path: base64.b85encode(content).decode() for path, content in laid.items()},
+            "import_root": import_root(tree),
+            "tests": [*asked_of_pytest(tree, [module.file for module in inventory.modules]), *(more or {})],
+            "test_seconds": TEST_SECONDS,
+        }
+
+    def survey(self, seed: int) -> dict[str, list[list[Any]]]:
+        """How each test ended in three orders: a word, its CPU and wall seconds, the last line of its failure.
+
+        Raises:
+            UserError: pytest could not collect them.
+            SandboxError: the machine failed.
+        """
+        told = self._told({"modules": [], "seed": seed}, _SURVEY_SECONDS)
+        return told["tests"]  # type: ignore[no-any-return]  # by what runs in the jail
+
+    def measure(
+        self, places: Sequence[tuple[FunctionPlace, Sequence[str], Sequence[str]]],
+        took: Mapping[str, tuple[float, float]],
+    ) -> dict[str, Any]:  # fmt: skip
+        """What becomes of variants of functions.
+
+        Args:
+            places: each function with the tests to run, in their order, and its variants.
+            took: seconds of each test.
+
+        Raises:
+            UserError: the run did not end.
+            SandboxError: the machine failed.
+        """
+        functions = [
+            {
+                "path": function.module.path, "line": function.first_line, "name": function.name,
+                "tests": tests, "mutants": variants,
+            }
+            for function, tests, variants in places
+        ]  # fmt: skip
+        used = {test for _, tests, _ in places for test in tests}
+        asked = {
+            "modules": sorted({function.module.dotted for function, _, _ in places}),
+            "functions": functions,
+            "took": {test: took[test] for test in used if test in took},
+        }
+        seconds = 120 + sum(
+            (len(variants) + 1) * (12 + 2 * sum(took.get(test, (1, 1))[1] for test in tests))
+            for _, tests, variants in places
+        )
+        return self._told(asked, seconds)
+
+    def _told(self, asked: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        text = json.dumps({**self._given, **asked})
+        outcome = self._sandbox.script(_runner_source(), text, wall_s=3 * seconds, cpu_s=seconds)
+        try:
+            told: dict[str, Any] = json.loads(outcome.stdout)
+        except ValueError:
+            last = outcome.detail or outcome.stderr.strip().rpartition("\n")[2]
+            raise UserError(f"the tests did not end: {outcome.status}: {last}") from None
+        if "why" in told:
+            raise UserError(f"the tests cannot be collected: {told['why']}")
+        return told
+
+
+def _runner_source() -> str:
+    """The text that runs in the jail."""
+    text = files("truegrade.apps.repository").joinpath("warm_tests.py").read_text(encoding="utf-8")
+    shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments))
+    return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
+
+
+def open_sandbox(inventory: Inventory, workers: int | None, *, allow_unsafe: bool) -> Sandbox:
+    """A sandbox in which the tests of a tree may run and fork."""
+    tree = inventory.tree
+    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
+    packages = installed_packages({*imported_tops(texts), "pytest"}, tree.name)
+    limits = Limits(packages=packages, output_bytes=RECORDED_BYTES, processes=_PROCESSES)
+    return Sandbox(limits, workers, allow_unsafe=allow_unsafe)
+
+
+def survey_tests(inventory: Inventory, sandbox: Sandbox, folder: Path, seed: int) -> TestSurvey:
+    """Which tests pass in every order, run in the jail or read from what an earlier run in the folder wrote.
+
+    Raises:
+        UserError: none does.
+        SandboxError: the machine failed.
+    """
+    if inventory.recording.why_none:
+        raise UserError(f"{inventory.tree.name}: {inventory.recording.why_none}")
+    key = key_of(inventory.tree, sandbox, "survey", seed)
+    try:
+        kept = msgspec.json.decode((folder / _SURVEY).read_bytes(), type=TestSurvey)
+    except (OSError, msgspec.DecodeError):
+        kept = None
+    if kept is None or kept.key != key:
+        kept = _survey_of(WarmTests(inventory, sandbox).survey(seed), key)
+        write_content(folder / _SURVEY, encode(kept))
+    if not kept.took:
+        first = next((f"{name}: {why}" for name, why in kept.undecided.items()), "none was collected")
+        raise UserError(f"{inventory.tree.name}: no test passes in the sandbox each time: {first}")
+    return kept
+
+
+def _survey_of(tests: Mapping[str, list[list[Any]]], key: str) -> TestSurvey:
+    took: dict[str, tuple[float, float]] = {}
+    undecided: dict[str, str] = {}
+    for name, runs in tests.items():
+        words = [run[0] for run in runs]
+        last = next((run[3] for run in runs if run[3]), "")
+        if all(word == "passed" for word in words):
+            took[name] = (max(run[1] for run in runs), max(run[2] for run in runs))
+        elif "passed" in words:
+            undecided[name] = f"flaky: it passes in {words.count('passed')} of {len(words)} orders: {last}"
+        else:
+            undecided[name] = f"fails: {last}"
+    return TestSurvey(key=key, took=took, undecided=undecided)
+
+
+def measure_functions(
+    inventory: Inventory, survey: TestSurvey, options: StrengthOptions, sandbox: Sandbox, folder: Path, *,
+    progress: Callable[[bool], None] = lambda failed: None,
+    notice: Notice = lambda sentence: None,
+) -> list[FunctionResult]:  # fmt: skip
+    """What becomes of the mutants of every function; those that an earlier run in the folder finished are read.
+
+    Args:
+        inventory: of the tree.
+        survey: of its tests.
+        options: what to measure.
+        sandbox: one of `open_sandbox`.
+        folder: where results lie.
+        progress: told, function by function, whether no mutant of it was decided.
+        notice: told of damaged lines of the journal.
+
+    Raises:
+        SandboxError: the machine failed.
+    """
+    key = key_of(inventory.tree, sandbox, "strength", options)
+    path = folder / MUTANTS
+    earlier = {
+        (one.id, one.line): one for one in read_journal(path, FunctionResult, notice=notice) if one.key == key
+    }
+    found: dict[tuple[str, int], FunctionResult] = {}
+    warm = WarmTests(inventory, sandbox)
+    with Journal[FunctionResult](path, notice=notice, fsync_every=1) as journal:
+        missing: list[ToMeasure] = []
+        for function in inventory.functions:
+            known = earlier.get((function.id, function.node.lineno))
+            asked = known or to_measure(function, survey, options)
+            if isinstance(asked, str):
+                asked = _result(function, key, why_none=asked)
+                journal.append(asked)
+            if isinstance(asked, ToMeasure):
+                missing.append(asked)
+                continue
+            found[asked.id, asked.line] = asked
+            progress(not asked.decided)
+        work = lambda batch: _measured(warm, batch, survey, key)  # noqa: E731
+        for results in in_order(_batches(missing), work, workers=sandbox.workers, stop=sandbox.close):
+            for one in results:
+                journal.append(one)
+                found[one.id, one.line] = one
+                progress(not one.decided)
+    return [found[function.id, function.node.lineno] for function in inventory.functions]
+
+
+def _batches(functions: Sequence[ToMeasure]) -> Iterator[list[ToMeasure]]:
+    batch: list[ToMeasure] = []
+    for function in functions:
+        if batch and sum(len(one.mutants) for one in (*batch, function)) > _BATCH:
+            yield batch
+            batch = []
+        batch.append(function)
+    if batch:
+        yield batch
+
+
+def to_measure(function: FunctionPlace, survey: TestSurvey, options: StrengthOptions) -> ToMeasure | str:
+    """The mutants of a function and the tests that decide about them, or why there are none."""
+    if function.seen is None:
+        return "no test reaches it"
+    reaching = [test for test in function.seen.tests if test in survey.took]
+    if len(function.seen.tests) >= MAX_TESTS:  # more reach it than were noted
+        reaching += [test for test in survey.took if test not in {*reaching}]
+    if not reaching:
+        return "every test that reaches it fails or is flaky"
+    original, mutants = mutants_to_try(function, options)
+    if not mutants:
+        return "no mutant of it can be made"
+    tests = sorted(reaching, key=lambda test: survey.took[test][1])
+    return ToMeasure(function=function, original=original, mutants=tuple(mutants), tests=tuple(tests))
+
+
+def mutants_to_try(function: FunctionPlace, options: StrengthOptions) -> tuple[str, list[Mutant]]:
+    """A function without decorators and docstring in the layout of mutants, and its mutants drawn by the seed."""
+    try:
+        original = normalised(ast.unparse(bare_function(function)))
+        operators = (*OPERATORS, *WIDER_OPERATORS)
+        found = mutants_of(original, MutationOptions(operators=operators))
+    except (NotAProgram, RecursionError, ValueError):
+        return "", []
+    return original, sorted(found, key=lambda one: sha256_json([options.seed, function.id, one.id]))[
+        : options.most
+    ]
+
+
+def bare_function(function: FunctionPlace) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """A copy of a definition without decorators and docstring."""
+    bare = copy.copy(function.node)
+    bare.decorator_list = []
+    if ast.get_docstring(bare) is not None and len(bare.body) > 1:
+        bare.body = bare.body[1:]
+    return bare
+
+
+def _line_in_file(function: FunctionPlace, original: str, mutant: Mutant) -> int:
+    """The line of the file on which what a mutant changes stands."""
+    lines: dict[int, int] = {}
+    for written, there in zip(
+        ast.walk(ast.parse(original).body[0]), ast.walk(bare_function(function)), strict=False
+    ):
+        if type(written) is type(there) and hasattr(written, "lineno"):
+            lines.setdefault(written.lineno, there.lineno)  # type: ignore[attr-defined]  # of one type
+    return lines.get(mutant.span[0], function.node.lineno)
+
+
+def _measured(warm: WarmTests, batch: Sequence[ToMeasure], survey: TestSurvey, key: str) -> list[FunctionResult]:
+    """What becomes of a batch; where its call does not come to an end, of each function alone."""
+    places = [(one.function, one.tests, [mutant.code for mutant in one.mutants]) for one in batch]
+    try:
+        told = warm.measure(places, survey.took)
+    except UserError as error:
+        if len(batch) > 1:
+            return [result for one in batch for result in _measured(warm, [one], survey, key)]
+        return [_result(batch[0].function, key, why_none=str(error))]
+    left_over = {*told["left_over"]}
+    return [_of_told(one, answer, left_over, key) for one, answer in zip(batch, told["functions"], strict=True)]
+
+
+def _of_told(one: ToMeasure, answer: Mapping[str, Any], left_over: set[str], key: str) -> FunctionResult:
+    """The result of a function; a test that fails without a mutant in the end has decided nothing."""
+    dropped = {*answer["dropped"]} | left_over
+    mutants = []
+    for mutant, (status, by, why) in zip(one.mutants, answer["mutants"], strict=True):
+        spoiled = f"{by} fails without a mutant as well, after others had run" if by in left_over else ""
+        mutants.append(
+            MutantResult(
+                id=mutant.id, operator=mutant.operator, code=mutant.code, by=by,
+                status="undecided" if spoiled else status, why=spoiled or why,
+                line=_line_in_file(one.function, one.original, mutant),
+            )
+        )  # fmt: skip
+    return _result(
+        one.function, key, original=one.original, mutants=tuple(mutants),
+        tests=tuple(test for test in one.tests if test not in dropped),
+        killers=tuple(test for test in answer["killers"] if test not in dropped),
+    )  # fmt: skip
+
+
+def _result(function: FunctionPlace, key: str, **fields: Any) -> FunctionResult:
+    return FunctionResult(key=key, id=function.id, line=function.node.lineno, place=function.place, **fields)

@@ -1,0 +1,333 @@
+"""Runs the tests of a repository again and again, each time in a fork of a process that has collected them once.
+
+The text of this file is sent into the jail with the tree as its standard input; nothing here is called in our own
+process. The process that forks runs no test itself: what a test or a mutant does to modules, fixtures and caches
+is gone with the fork. Mutants are ours and forge nothing, so that a fork may tell of itself how its tests ended.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import gc
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from random import Random
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+if TYPE_CHECKING:
+    from truegrade.apps.repository.recorder import lay_out, main_arguments
+
+MOST_ENDINGS = 40
+"""Tests of one order that may end their process; the rest then counts as not run."""
+_LEAST_CPU_S, _LEAST_WALL_S, _TIMES = 0.5, 10.0, 10
+"""What a test may take: so many seconds, and so many times what it took without a mutant."""
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+_WHY = {"time": "took more seconds than a test may", "ended": "ended the process"}
+Told = list[Any]
+
+
+def forked(work: Callable[[Callable[[Told], None]], None], wall_s: float) -> tuple[list[Told], str]:
+    """Run something in a fork.
+
+    Args:
+        work: gets a function by which it tells lists of plain values.
+        wall_s: seconds after which the fork is ended from outside, should it have outlived its own limits.
+
+    Returns:
+        What it told, and how it ended: empty for by itself, ``time`` or ``ended``.
+    """
+    scratch = tempfile.mkdtemp(prefix="fork")
+    with tempfile.TemporaryFile(buffering=0) as tells:
+        pid = os.fork()
+        if not pid:
+            try:
+                os.setsid()
+                os.environ["TMPDIR"] = tempfile.tempdir = scratch
+                work(lambda told: _write(tells, told))
+                _write(tells, ["end"])
+            finally:
+                os._exit(0)
+        signal.signal(signal.SIGALRM, lambda number, frame: _kill(os.kill, pid))
+        signal.setitimer(signal.ITIMER_REAL, wall_s)
+        status = os.waitpid(pid, 0)[1]
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _kill(os.killpg, pid)  # what it has started
+        tells.seek(0)
+        lines = [json.loads(line) for line in tells.read().splitlines() if line.endswith(b"]")]
+    shutil.rmtree(scratch, ignore_errors=True)
+    if lines and lines[-1] == ["end"]:
+        return lines[:-1], ""
+    timed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGKILL)
+    return lines, "time" if timed else "ended"
+
+
+def _write(place: Any, told: Told) -> None:
+    place.write(json.dumps(told).encode() + b"\n")
+
+
+def _kill(how: Callable[[int, int], None], number: int) -> None:
+    with suppress(OSError):  # nothing of it is left, or no signals may be sent: its own timers end it
+        how(number, signal.SIGKILL)
+
+
+class Server:
+    """The collected tests, of which forks run some.
+
+    Args:
+        session: pytest's.
+        root: folder of the tree, with ``/`` behind it.
+    """
+
+    def __init__(self, session: Any, root: str) -> None:
+        self._session = session
+        self.items = {item.nodeid: item for item in session.items}
+        self._limits: dict[str, tuple[float, float]] = {}
+        self._functions: dict[tuple[str, int, str], list[FunctionType]] = {}
+        for found in gc.get_objects():
+            if type(found) is FunctionType and found.__code__.co_filename.startswith(root):
+                code = found.__code__
+                key = (code.co_filename.removeprefix(root), code.co_firstlineno, code.co_name)
+                self._functions.setdefault(key, []).append(found)
+        gc.collect()
+        gc.freeze()
+
+    def set_limits(self, took: dict[str, tuple[float, float]], test_seconds: float) -> None:
+        """Limits of each test, by the CPU and wall seconds that it took; without these the same for all."""
+        for name in self.items:
+            cpu, wall = took.get(name, (test_seconds / _TIMES, test_seconds / _TIMES))
+            self._limits[name] = (_LEAST_CPU_S + _TIMES * cpu, _LEAST_WALL_S + _TIMES * wall)
+
+    def run_order(self, names: Sequence[str]) -> dict[str, Told]:
+        """Run tests in an order, without a mutant: how each ended, its CPU and wall seconds, and its last line."""
+        seen: dict[str, Told] = {}
+        left = list(names)
+        for _ in range(MOST_ENDINGS):
+            told, end = forked(partial(self._run, tuple(left), frozenset()), self._wall(left))
+            seen.update({name: rest for name, *rest in told})
+            left = left[len(told) :]
+            if not end or not left:
+                break
+            seen[left.pop(0)] = [end, 0.0, 0.0, _WHY[end]]
+        return seen | {name: ["not run", 0.0, 0.0, "tests before it ended the process"] for name in left}
+
+    def _wall(self, names: Iterable[str]) -> float:
+        return sum(self._limits[name][1] for name in names) + _LEAST_WALL_S
+
+    def run_mutant(self, place: dict[str, Any], code: str, names: Sequence[str], killers: set[str]) -> Told:
+        """Run tests on a mutant until one fails; behind that those that have failed on no mutant yet.
+
+        Returns:
+            How it ended, by which test, why not, and the tests that failed on it.
+        """
+        key = (place["path"], place["line"], place["name"].rpartition(".")[2])
+
+        def work(tell: Callable[[Told], None]) -> None:
+            why = put_in_place(self._functions.get(key, []), place["name"], code)
+            tell([why])
+            if not why:
+                self._run(names, killers, tell)
+
+        told, end = forked(work, self._wall(names))
+        why = told[0][0] if told else "its fork ended before any test"
+        if why:
+            return ["not applicable", "", why, []]
+        failed = [one[0] for one in told[1:] if one[1] == "failed"]
+        status = "killed" if failed else end or "survived"
+        if end:
+            done = {one[0] for one in told[1:]}
+            under_way = [name for name in names if name not in done and not (failed and name in killers)]
+            failed += under_way[:1]
+        return [status, failed[0] if failed else "", "", failed]
+
+    def _run(self, names: Sequence[str], spared: Collection[str], tell: Callable[[Told], None]) -> None:
+        """Run tests here, in the fork, telling how each ended; once one has failed, only those not spared."""
+        left = list(names)
+        while left:
+            name = left.pop(0)
+            self._begin_limits(name)
+            began, cpu = time.monotonic(), time.process_time()
+            reports = runtestprotocol(self.items[name], log=False, nextitem=self.items[left[0]] if left else None)
+            failed = [report for report in reports if report.failed]
+            took = time.process_time() - cpu, time.monotonic() - began
+            tell([name, "failed" if failed else "passed", *took, _last_line(failed[0].longrepr) if failed else ""])
+            if failed and spared:
+                left = [one for one in left if one not in spared]
+                self._session._setupstate.teardown_exact(None)  # the next one may be another than was foreseen
+
+    def _begin_limits(self, name: str) -> None:
+        for number, timer, seconds in (
+            (signal.SIGPROF, signal.ITIMER_PROF, self._limits[name][0]),
+            (signal.SIGALRM, signal.ITIMER_REAL, self._limits[name][1]),
+        ):
+            signal.signal(number, signal.SIG_DFL)
+            signal.setitimer(timer, seconds)
+
+
+def put_in_place(functions: Sequence[FunctionType], qualified: str, text: str) -> str:
+    """Give functions that share their code the code of a mutant, so that every name and wrapper has it.
+
+    Args:
+        functions: all that were made of one definition.
+        qualified: its name, classes around it included.
+        text: of the mutant, a definition without decorators.
+
+    Returns:
+        Why it cannot be done; empty where it was.
+    """
+    if not functions:
+        return "no function of this definition is loaded"
+    original = functions[0].__code__
+    try:
+        code = _code_of(text, qualified, original)
+        if code.co_freevars != original.co_freevars:
+            code = _code_of(text, qualified, original, bound=original.co_freevars)
+        defaults = _defaults_of(text, functions[0])
+        for function in functions:
+            function.__code__ = code
+            if defaults is not None:
+                function.__defaults__, function.__kwdefaults__ = defaults
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _code_of(text: str, qualified: str, original: CodeType, bound: tuple[str, ...] = ()) -> CodeType:
+    """The code object of a definition, compiled within classes of the names that stand around it."""
+    node: Any = ast.parse(text).body[0]
+    ast.increment_lineno(node, original.co_firstlineno - node.lineno)
+    if bound:  # a mutant that no longer reads a variable from outside has to name it all the same
+        names: list[ast.expr] = [ast.Name(name, ast.Load()) for name in bound]
+        node.body.append(ast.If(ast.Constant(0), [ast.Expr(ast.Tuple(names, ast.Load()))], []))
+    *classes, name = qualified.split(".")
+    for around in reversed(classes):
+        node = ast.ClassDef(around, [], [], [node], [])
+    tree = ast.fix_missing_locations(ast.Module([node], []))
+    code: Any = compile(tree, original.co_filename, "exec", original.co_flags & _FUTURE, dont_inherit=True)
+    for part in (*classes, name):
+        code = next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == part)
+    return code  # type: ignore[no-any-return]
+
+
+def _defaults_of(text: str, function: FunctionType) -> tuple[Any, Any] | None:
+    """The defaults of a definition; None where it says none."""
+    node: Any = ast.parse(text).body[0]
+    given = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+    if not given:
+        return None
+    bare = ast.Lambda(node.args, ast.Constant(None))
+    for one in (*bare.args.posonlyargs, *bare.args.args, *bare.args.kwonlyargs, bare.args.vararg, bare.args.kwarg):
+        if one is not None:
+            one.annotation = None
+    made = eval(
+        compile(ast.fix_missing_locations(ast.Expression(bare)), "<defaults>", "eval"), function.__globals__
+    )
+    return made.__defaults__, made.__kwdefaults__
+
+
+def _last_line(words: object) -> str:
+    return str(words).strip().rpartition("\n")[2][:160]
+
+
+class TakesOver:
+    """The plugin that does the work where pytest would run the tests.
+
+    Args:
+        given: what is to be done.
+        root: of the tree.
+    """
+
+    def __init__(self, given: dict[str, Any], root: str) -> None:
+        self._given, self._root = given, root
+        self.answer: dict[str, Any] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Do the work."""
+        for dotted in self._given["modules"]:
+            try:
+                importlib.import_module(dotted)
+            except BaseException:  # it may need what is not there; its functions are then not found
+                continue
+        server = Server(session, self._root)
+        if "seed" in self._given:
+            self.answer = survey(server, self._given)
+        else:
+            self.answer = measure(server, self._given)
+        return True
+
+
+def survey(server: Server, given: dict[str, Any]) -> dict[str, Any]:
+    """Run all tests in three orders: how each test ended each time."""
+    server.set_limits({}, given["test_seconds"])
+    names = list(server.items)
+    mixed = Random(given["seed"]).sample(names, len(names))
+    runs = [server.run_order(order) for order in (names, names[::-1], mixed)]
+    return {"tests": {name: [run[name] for run in runs] for name in names}}
+
+
+def measure(server: Server, given: dict[str, Any]) -> dict[str, Any]:
+    """Run tests on the mutants of functions, and at the end on none, which tells whether forks left anything."""
+    took = {name: (cpu, wall) for name, (cpu, wall) in given["took"].items()}
+    server.set_limits(took, given["test_seconds"])
+    killers: set[str] = set()
+    answers = []
+    for place in given["functions"]:
+        names = [name for name in place["tests"] if name in server.items]
+        alone = server.run_order(names)
+        names = [name for name in names if alone[name][0] == "passed"]
+        found: set[str] = set()
+        mutants = []
+        for code in place["mutants"]:
+            *told, failed = server.run_mutant(place, code, names, killers)
+            mutants.append(told)
+            names = [
+                *failed[:1],
+                *(name for name in names if name not in failed[:1]),
+            ]  # it may refuse the next as well
+            found |= {*failed} - killers
+            killers |= {*failed}
+        dropped = sorted({*place["tests"]} - {*names})
+        answers.append({"mutants": mutants, "killers": sorted(found), "dropped": dropped})
+    used = {name for place in given["functions"] for name in place["tests"]} & server.items.keys()
+    again = server.run_order([name for name in server.items if name in used])
+    return {"functions": answers, "left_over": sorted(name for name, one in again.items() if one[0] != "passed")}
+
+
+def main() -> None:
+    """Lay out the tree, collect its tests, do the work and write what was seen as one JSON object."""
+    given = json.loads(sys.stdin.buffer.read())
+    out = os.dup(1)
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    root = os.path.join(os.getcwd(), "tree")  # noqa: PTH109, PTH118
+    lay_out(root, given["files"])
+    os.chdir(root)
+    sys.path[:0] = [root, os.path.join(root, given["import_root"])]  # noqa: PTH118
+    answer: dict[str, Any] = {}
+    for arguments in main_arguments(root, given["tests"]):
+        plugin = TakesOver(given, f"{root}/")
+        try:
+            code = int(pytest.main(["--capture=sys", "--tb=native", *arguments], plugins=[plugin]))
+        except SystemExit as error:
+            code = 3
+            answer = {"why": f"SystemExit: {error}"}
+        answer = plugin.answer or answer or {"why": f"pytest's exit code {code}"}
+        if code != pytest.ExitCode.USAGE_ERROR:
+            break
+    with os.fdopen(out, "wb") as stream:
+        stream.write(json.dumps(answer).encode("utf-8", "backslashreplace"))

@@ -1,0 +1,209 @@
+"""`truegrade assay repository` on a small package with strong, weak and idle tests: whole, killed and resumed."""
+
+import json
+import signal
+
+import pytest
+from click.testing import CliRunner
+
+from support.commands import signalled
+from support.repository_package import write_package
+from truegrade.cli import main
+
+FILES = {
+    "tool.py": '''
+from functools import lru_cache
+
+
+def clamp(value: int, low: int, high: int) -> int:
+    """Within bounds."""
+    if value < low:
+        return low
+    if value > high:
+        return high
+    return value
+
+
+def grade(points: int) -> str:
+    if points >= 90:
+        return "A"
+    if points >= 75:
+        return "B"
+    return "C"
+
+
+@lru_cache
+def countdown(n: int) -> int:
+    steps = 0
+    while n > 0:
+        n -= 1
+        steps += 1
+    return steps
+
+
+def unused(x: int) -> int:
+    return x + 1
+
+
+class Base:
+    def __init__(self, start: int) -> None:
+        self.__start = start
+
+    def value(self) -> int:
+        return self.__start
+
+
+class Account(Base):
+    def __init__(self, start: int, rate: int = 3) -> None:
+        super().__init__(start)
+        self.rate = rate
+
+    @property
+    def due(self) -> int:
+        return self.value() + self.rate
+''',
+    "test_tool.py": """
+import pytest
+
+from tool import Account, clamp, countdown, grade
+
+
+@pytest.mark.parametrize("value, due", [(5, 5), (-1, 0), (0, 0), (10, 10), (11, 10), (99, 10)])
+def test_clamp(value, due):
+    assert clamp(value, 0, 10) == due
+    assert clamp(value, -5, 10) == (due if value >= 0 else -1)
+
+
+@pytest.mark.parametrize("points", [95, 80, 20, 60])
+def test_weak(points):
+    assert grade(points) in ("A", "B", "C")
+
+
+def test_idle():
+    grade(3)
+
+
+def test_countdown():
+    assert countdown(7) == 7 and countdown(0) == 0
+
+
+def test_account():
+    assert Account(4).due == 7 and Account(4, 5).due == 9
+
+
+def test_fails():
+    assert grade(1) == "Z"
+
+
+SEEN = []
+
+
+def test_leaves_something():
+    SEEN.append(1)
+
+
+def test_order():
+    assert not SEEN
+""",
+}
+
+
+F = "def f(x):\n    return x\n"
+
+
+def assay(*words):
+    return CliRunner().invoke(main, ["assay", "repository", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def assayed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("assayed")
+    package = write_package(folder / "package", FILES)
+    done = assay(package, "--out", folder / "out", "--json", "--workers", 1)
+    assert done.exit_code == 0, done.output
+    return package, folder / "out", json.loads(done.stdout)
+
+
+def functions(told):
+    return {one["name"].split()[-1]: (one["killed"], one["mutants"]) for one in told["by_function"]}
+
+
+def test_strong_tests_kill_and_weak_ones_let_live(assayed):
+    _, _, told = assayed
+    found = functions(told)
+    assert found["clamp"][0] / found["clamp"][1] > 0.9
+    assert found["grade"][0] / found["grade"][1] < 0.7
+    assert told["by_function"][0]["name"].endswith("grade")  # the weakest first
+    whole = told["whole"]
+    assert whole["low"] < whole["killed"] / whole["mutants"] < whole["high"]
+    assert [place.split()[-1] for place in told["unreached"]] == ["unused"]
+
+
+def test_methods_defaults_wrappers_and_hidden_names_are_mutated_in_place(assayed):
+    _, _, told = assayed
+    found = functions(told)
+    for name in ("countdown", "Base.__init__", "Base.value", "Account.__init__", "Account.due"):
+        assert found[name][0] > 0, name
+    assert told["statuses"]["time"] > 0  # a loop that no longer ends
+    assert "not applicable" not in told["statuses"]
+
+
+def test_what_fails_without_a_mutant_decides_nothing_and_what_kills_nothing_is_named(assayed):
+    _, out, told = assayed
+    assert told["undecided"]["test_tool.py::test_fails"].startswith("fails: ")
+    assert told["undecided"]["test_tool.py::test_order"].startswith("flaky: ")
+    assert told["idle"] == ["test_tool.py::test_idle"]
+    rows = [json.loads(line) for line in (out / "mutants.jsonl").read_text().splitlines()]
+    deciders = {mutant["by"] for row in rows for mutant in row["mutants"]}
+    assert not deciders & {"test_tool.py::test_fails", "test_tool.py::test_order"}
+
+
+def test_survivors_say_where_and_what(assayed):
+    _, _, told = assayed
+    of_grade = [one for one in told["survivors"] if one["function"].endswith("grade")]
+    lines = FILES["tool.py"].splitlines()
+    assert {one["where"] for one in of_grade} <= {
+        f"tool.py:{number}" for number, line in enumerate(lines, 1) if "points" in line or "return" in line
+    }
+    assert any("-    if points >= 90:" in one["diff"] for one in of_grade)
+
+
+def test_the_page_answers_first_and_conditions_end_a_check(assayed):
+    package, out, _ = assayed
+    page = (out / "report.html").read_text()
+    assert page.index("What to do next") < page.index("Functions, the weakest first")
+    assert assay(package, "--out", out, "--workers", 1, "--fail-if", "kill<0.999").exit_code == 3
+    assert assay(package, "--out", out, "--workers", 1, "--fail-if", "kill<0.1").exit_code == 0
+    refused = assay(package, "--out", out, "--fail-if", "J<1")
+    assert refused.exit_code == 2 and "kill" in refused.output
+    done = CliRunner().invoke(main, ["report", str(out), "--format", "markdown"])
+    assert done.exit_code == 0 and "grade" in (out / "tables" / "functions.md").read_text()
+
+
+def test_killed_and_started_again_it_gives_the_same(assayed, tmp_path):
+    package, out, _ = assayed
+    command = ["assay", "repository", str(package), "--out", str(tmp_path / "out"), "--workers", "1"]
+    journal = tmp_path / "out" / "mutants.jsonl"
+    signalled(command, lambda: journal.exists() and journal.stat().st_size > 0, signal.SIGKILL)
+    assert assay(package, "--out", tmp_path / "out", "--workers", 1).exit_code == 0
+    (whole, again) = (json.loads((folder / "strength.json").read_text()) for folder in (out, tmp_path / "out"))
+    for name in ("whole", "by_function", "idle", "statuses", "undecided", "unreached"):
+        assert again[name] == whole[name], name
+
+
+@pytest.mark.parametrize(
+    "files, why",
+    [
+        ({"tool.py": F}, "there are no tests"),
+        (
+            {"tool.py": F, "test_it.py": "from tool import f\ndef test_f():\n    assert f(1) == 2\n"},
+            "no test passes in the sandbox each time",
+        ),
+        ({"tool.py": F, "test_it.py": "import no_such_module\n"}, "no test could be run"),
+    ],
+)
+def test_where_nothing_can_be_done_one_line_says_why(tmp_path, files, why):
+    package = write_package(tmp_path / "package", files)
+    done = assay(package, "--out", tmp_path / "out", "--workers", 1)
+    assert done.exit_code == 2
+    assert why in done.output.strip().splitlines()[-1]
