@@ -209,11 +209,15 @@ def grade_run(
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     grading = _opened(run, problems, profile)
-    wanted = list(_gradable(run, grading))
-    missing = {each for each in wanted if each not in grading.graded}
-    progress.start(
-        f"grade as {profile.name}", total=len(wanted), done=sum(each in grading.graded for each in wanted)
-    )
+    missing: set[tuple[SampleKey, str]] = set()
+    total = done = 0
+    for each in _gradable(run, grading):
+        total += 1
+        if each in grading.graded:
+            done += 1
+        else:
+            missing.add(each)
+    progress.start(f"grade as {profile.name}", total=total, done=done)
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     try:
         _store(

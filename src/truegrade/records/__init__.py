@@ -362,7 +362,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256((self.text or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class SampleKey(msgspec.Struct, frozen=True, array_like=True):
+class SampleKey(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Which answer to which problem, inside one run."""
 
     problem_id: str

@@ -78,12 +78,12 @@ class Journal(Generic[T]):
     def append(self, record: T) -> None:
         """Write one record durably enough that only a power cut can lose it before the next fsync."""
         line = with_checksum(encode(record))
-        self.append_line(line)
+        self.append_lines(line)
         if self._appended is not None:
             self._appended(record, len(line))
 
-    def append_line(self, content: bytes) -> None:
-        """Write a record that `truegrade.files.json_text.with_checksum` has made a line of."""
+    def append_lines(self, content: bytes, count: int = 1) -> None:
+        """Write so many records that `truegrade.files.json_text.with_checksum` has made lines of."""
         line = memoryview(content)
         with writing(self.path):
             try:
@@ -92,7 +92,7 @@ class Journal(Generic[T]):
             except OSError:
                 _cut_torn_line(self._fd)
                 raise
-        self._unsynced += 1
+        self._unsynced += count
         if self._unsynced >= self._fsync_every and (
             self._fsync_every == 1 or time.monotonic() - self._synced >= FSYNC_AFTER_S
         ):

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,9 @@ from truegrade.store.journal import Journal, Notice, followed, ignore, read_jour
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 
 _log = logging.getLogger(__name__)
+
+TAKEN_IN_AT_ONCE = 64
+"""Completions of an import that one write appends: what a kill takes is imported anew."""
 
 if TYPE_CHECKING:
     import pandas
@@ -303,11 +307,11 @@ class Run:
         present = self.answered()
         known = {facts.key for facts in self.completion_facts()}
         # Synced once, at the end: what a power cut takes is imported anew.
+        new = (each for each in lines if each[1].key not in (present if each[1].answered else known))
         with self._completions.journal(fsync_every=sys.maxsize) as journal:
-            for record, facts in lines:
-                if facts.key not in (present if facts.answered else known):
-                    line = with_checksum(record)
-                    journal.append_line(line)
+            while some := [(with_checksum(record), facts) for record, facts in islice(new, TAKEN_IN_AT_ONCE)]:
+                journal.append_lines(b"".join([line for line, _ in some]), len(some))
+                for line, facts in some:
                     self._completions.add(facts, len(line))
                     appended()
 
