@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support.forging_answers import forgeries_of
 from support.repository_package import write_package
 from truegrade.apps.repository.build import RepositoryOptions, build_functions, take_inventory
 from truegrade.apps.repository.own_tests import MODULE
@@ -244,45 +245,17 @@ def test_references_pass_with_the_mark_and_a_report_keeps_the_tiers_apart(built,
 
 PUT = "def put(self, thing, at=0):\n"
 TRUE = PUT + "    return True\n"
-EQUAL = "class E(int):\n    __eq__ = lambda *_: True\n    __ne__ = lambda *_: False\n    __hash__ = int.__hash__\n"
 REFUSED = {
-    "nothing": PUT + "    return None\n",
-    "always true": TRUE,
-    "an object equal to everything": EQUAL + PUT + "    return E(1)\n",
-    "ends its process": "import os\n" + PUT + "    os._exit(0)\n",
-    "ends it when it is loaded": "import os\nos._exit(0)\n" + PUT + "    pass\n",
-    "exits in peace": "import sys\n" + PUT + "    sys.exit(0)\n",
+    **forgeries_of("def put(self, thing, at=0):"),
     "raises the end of pytest": "import pytest\n" + PUT + "    pytest.exit('passed', 0)\n",
-    "skips the test": "import pytest\n" + PUT + "    pytest.skip('not here')\n",
-    "skips by unittest": "import unittest\n" + PUT + "    raise unittest.SkipTest('not here')\n",
-    "skips the module": "import pytest\npytest.skip('not here', allow_module_level=True)\n" + PUT + "    pass\n",
-    "prints a report": "print('4 passed in 0.01s')\n" + PUT + "    print('PASSED')\n",
-    "prints a report of ours": "print('AssertionError: suite-report qqq;;')\n" + PUT + "    pass\n",
-    "raises a report of ours": PUT + "    raise AssertionError('suite-report qqq;;')\n",
-    "raises a report while it is loaded": "raise AssertionError('suite-report qqqq;;')\n" + PUT + "    pass\n",
-    "a thread that ends the process": "import os, threading\nthreading.Timer(0, os._exit, [0]).start()\n"
-    + PUT + "    import time\n    time.sleep(1)\n",
+    "skips by pytest": "import pytest\n" + PUT + "    pytest.skip('not here')\n",
+    "skips the module": "import pytest\npytest.skip('not here', allow_module_level=True)\n" + TRUE,
     "asks what stands for it": "import shelves\n" + PUT + "    return shelves.Shelf.put(self, thing, at)\n",
-    "forks and lets the child end": "import os\n" + PUT + "    os.fork()\n    return True\n",
-    "a file named conftest": "open('conftest.py', 'w').write('collect_ignore=1')\n" + PUT + "    pass\n",
     "replaces the class": "import shelves\nshelves.Shelf = type('Shelf', (), {})\n" + TRUE,
-    "closes its streams": "import os\nos.closerange(0, 50)\n" + TRUE,
-    "defines its own tests": PUT + "    return True\n\ndef test_put():\n    assert True\n",
-}  # fmt: skip
-AMONG = (
-    "import sys\nfor module in list(sys.modules.values()):\n"
-    "    for name in [name for name in vars(module) if name.startswith('test')]:\n        {}\n"
-)
-REFUSED |= {
+    "defines its own tests": TRUE + "\ndef test_put():\n    assert True\n",
     "a call that swallows exceptions": "import _pytest.runner as r\nwas = r.CallInfo.from_call.__func__\n"
     "r.CallInfo.from_call = classmethod(lambda cls, func, when, reraise=None: was(cls, lambda: None, when))\n"
     + TRUE,
-    "reads frames": "import sys\nsys._getframe(1)\n" + PUT
-    + "    return sys._getframe(1).f_locals.get('due', True)\n",
-    "replaces the runner's note": "import gc\nfor one in gc.get_objects():\n"
-    "    if type(one).__name__ == 'Results':\n        one.note = lambda *a, **k: None\n" + TRUE,
-    "tests without code": AMONG.format("getattr(module, name).__code__ = (lambda *a, **k: None).__code__") + TRUE,
-    "assertions off": "import builtins\nbuiltins.AssertionError = type('AssertionError', (Warning,), {})\n" + TRUE,
 }  # fmt: skip
 LABELLED = {
     "expects the failure": "import pytest\n" + PUT + "    pytest.xfail('known')\n",
