@@ -2,9 +2,9 @@
 
     python -m bench repositories PATH|PACKAGE... [--seed 0] [--workers 2]
 
-Prints for each: functions seen, reached by tests, rows of each kind, the mean share of mutants that the calls of a
-problem of kind *write* refuse, and seconds with the run of the tests; then, of all together, what was left out of
-kind *write* and why.
+Prints for each: functions seen, reached by tests, rows of each kind (tier `outside` + tier `own-tests`, where it
+has tiers), the mean share of mutants that the problems of kind *write* refuse in either tier, and seconds with the
+run of the tests; then, of all together, what was left out of kind *write* and why.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
+
+TIERS = ("outside", "own-tests")
 
 
 def main() -> None:
@@ -35,17 +38,30 @@ def main() -> None:
         began = time.perf_counter()
         told, strengths = _built(repository, asked.seed, asked.workers)
         took = time.perf_counter() - began
-        strength = f"{mean(strengths):.2f}" if strengths else "-"
+        strength = " + ".join(f"{mean(strengths[tier]):.2f}" if strengths[tier] else "-" for tier in TIERS)
         name = f"{told['repository']['name']} {told['repository']['version']}".strip()
-        cells = [name, told["functions"], told["reached"], *told["rows"].values(), strength, f"{took:.0f}"]
+        cells = [
+            name,
+            told["functions"],
+            told["reached"],
+            *map(partial(_count, told), told["rows"]),
+            strength,
+            f"{took:.0f}",
+        ]
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
         left_out.update(one["why"].partition(": ")[0] for one in told["left_out"] if one["kind"] == "write")
     for why, count in left_out.most_common():
         print(f"{count:>6} {why}")
 
 
-def _built(repository: str, seed: str, workers: str) -> tuple[dict[str, Any], list[float]]:
-    """What the command tells, and the strength of each problem of kind *write*."""
+def _count(told: dict[str, Any], kind: str) -> str:
+    """The rows of a kind, by tier where they have one."""
+    tiers = told["tiers"].get(kind)
+    return " + ".join(str(tiers.get(tier, 0)) for tier in TIERS) if tiers else str(told["rows"][kind])
+
+
+def _built(repository: str, seed: str, workers: str) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """What the command tells, and by tier the strength of each problem of kind *write*."""
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "truegrade", "data", "build", "repository", repository, "--out", place]
         options = ["--seed", seed, "--workers", workers, "--json"]
@@ -53,7 +69,8 @@ def _built(repository: str, seed: str, workers: str) -> tuple[dict[str, Any], li
         told = json.loads(done.stdout)
         file = Path(place) / "write.jsonl"
         rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return told, [float(row["tags"]["strength"]) for row in rows]
+    tags = [row["tags"] for row in rows]
+    return told, {tier: [float(one["strength"]) for one in tags if one["tier"] == tier] for tier in TIERS}
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from string import ascii_lowercase
 
 import pytest
 
+from support.forging_answers import forgeries_of
 from support.repository_package import FILES, write_package
 from truegrade.apps.repository.comparing import equals_exactly, type_raised
 from truegrade.apps.repository.functions import ParsedModule, list_functions
@@ -292,11 +293,9 @@ def f(n):
 """
 HEAD = "class E(int):\n    __hash__ = int.__hash__\n    __eq__ = lambda *_: True\n"
 FORGERIES = {
+    **forgeries_of("def f(n):"),
     "equal to everything": HEAD + "def f(n): return E(0)\n",
     "says it is of another type": HEAD.replace("(int)", "").replace("int.", "object.") + "def f(n): return E()\n",
-    "ends its process": "import os\ndef f(n): os._exit(0)\n",
-    "exits in peace": "import sys\ndef f(n): sys.exit(0)\n",
-    "writes what nobody asked for": "print('PASSED')\ndef f(n):\n    print('1 passed')\n",
     "takes the place of the comparison": "def equals_exactly(got, due): return True\ndef f(n): return 0\n",
     "changes built-in names": "import builtins\nbuiltins.all = lambda *_: True\ndef f(n): return 0\n",
     "looks at the frames above": READS_FRAMES,

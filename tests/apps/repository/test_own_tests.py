@@ -1,0 +1,303 @@
+"""Tests of a repository that decide about answers beside them: what is kept, what they refuse, how it is told."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import truegrade
+from support.forging_answers import forgeries_of
+from support.repository_package import write_package
+from truegrade.apps.repository.build import RepositoryOptions, build_functions, take_inventory
+from truegrade.apps.repository.own_tests import MODULE
+from truegrade.apps.repository.source import read_tree
+from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks.own_rows import BenchmarkRow
+from truegrade.cli import main
+
+CODE = '''
+"""Shelves."""
+from __future__ import annotations
+
+import functools
+
+LIMIT = 3
+
+
+class Shelf:
+    """Holds things."""
+
+    made = 0
+
+    def __init__(self, *things):
+        self.things = list(things)
+        if len(self.things) > LIMIT:
+            raise ValueError("full")
+
+    def put(self, thing, at=0):
+        """Put it somewhere."""
+        if len(self.things) >= LIMIT:
+            return False
+        self.things.insert(at, thing)
+        return len(self.things) > 0
+
+    @property
+    def room(self):
+        """How much more it holds."""
+        used = len(self.things)
+        return LIMIT - used if used < LIMIT else 0
+
+    @classmethod
+    def of(cls, text, joiner=","):
+        """A shelf of words."""
+        cls.made += 1
+        return cls(*[word for word in text.split(joiner) if len(word) > 1])
+
+    @staticmethod
+    def label(number):
+        return f"{number + 1}/{number * 2}" if number > 2 else "low"
+
+    def _hidden(self):
+        return super().__init__()
+
+    def loose(self, number):
+        return number * 2 + 1
+
+
+def both(left, right):
+    """One shelf of two."""
+    found = Shelf(*left.things)
+    for thing in right.things:
+        if not found.put(thing, len(found.things)):
+            break
+    return found
+
+
+def quiet(shelf):
+    """Says nothing of what it is given."""
+    return len(shelf.things) * 3 + 1 - 2
+
+
+def reads(shelf, path):
+    with open(path) as file:
+        return len(file.read()) * 2 + len(shelf.things) + 1
+'''
+HELPERS = "def words(shelf):\n    return ' '.join(map(str, shelf.things))\n"
+CONFTEST = """
+import pytest
+from shelves import Shelf
+from .helpers import words
+
+
+@pytest.fixture
+def shelf():
+    return Shelf("a", "b")
+
+
+@pytest.fixture
+def told(shelf):
+    return lambda: words(shelf)
+"""
+TESTS = '''
+"""Tests."""
+from pathlib import Path
+import unittest
+
+import pytest
+
+import shelves
+from shelves import LIMIT, Shelf
+from . import helpers
+from .helpers import words as spelled
+
+
+@pytest.mark.parametrize("at, due", [(0, "x a b"), (1, "a x b"), (2, "a b x")])
+def test_put(shelf, told, at, due):
+    assert shelf.put("x", at) is True
+    assert told() == due
+    assert shelf.put("y") is False
+
+
+def test_put_first():
+    empty = Shelf()
+    assert empty.put(1) is True
+    assert empty.put(2) is True and empty.put(3) is True
+    assert empty.things == [3, 2, 1]
+
+
+class TestShelf(unittest.TestCase):
+    def test_room(self):
+        self.assertEqual(Shelf().room, 3)
+        self.assertEqual([Shelf(*"ab").room, Shelf(*"abc").room], [1, 0])
+
+    def test_of(self):
+        before = Shelf.made
+        self.assertEqual(Shelf.of("ab,c,de").things, ["ab", "de"])
+        self.assertEqual(Shelf.made, before + 1)
+        self.assertIs(type(Shelf.of("xy;zz", ";")), Shelf)
+        self.assertEqual(Shelf.of("xy;zz", ";").things, ["xy", "zz"])
+
+    def test_label(self):
+        self.assertEqual([Shelf.label(n) for n in (0, 2, 3, 7)], ["low", "low", "4/6", "8/14"])
+
+
+def test_both():
+    made = shelves.both(Shelf(1), Shelf(2, 3))
+    assert made.things == [1, 2, 3] and len(made.things) == LIMIT
+    assert helpers.words(shelves.both(Shelf(1, 2), Shelf(3, 4))) == "1 2 3"
+    assert spelled(shelves.both(Shelf(), Shelf())) == ""
+
+
+def test_quiet(shelf):
+    assert shelves.quiet(shelf) is not None
+    assert shelf.loose(2) == 5 and shelf.loose(5) == 11
+
+
+def test_reads(shelf):
+    data = Path(__file__).parent / "data.txt"
+    assert shelves.reads(shelf, data) == 13
+
+
+def test_nothing():
+    assert True
+'''
+FILES = {
+    "src/shelves.py": CODE,
+    "tests/__init__.py": "",
+    "tests/conftest.py": CONFTEST,
+    "tests/helpers.py": HELPERS,
+    "tests/data.txt": "words",
+    "tests/test_shelves.py": TESTS,
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    tree = read_tree(str(write_package(folder / "package", FILES)))
+    inventory = take_inventory(tree, folder)
+    made = build_functions(inventory, RepositoryOptions(kinds=("write", "repair", "complete")), folder)
+    rows = {kind: [json.loads(row) for row in found] for kind, found in made.rows.items()}
+    for kind, found in made.rows.items():
+        (folder / f"{kind}.jsonl").write_text("".join(f"{row}\n" for row in found))
+    return folder, rows, {one.name.split()[-1]: one.why for kind, one in made.left_out if kind == "write"}
+
+
+def by_name(rows):
+    return {row["id"].removeprefix("shelves.").rpartition("/")[0]: row for row in rows}
+
+
+def test_methods_and_functions_of_objects_are_problems_of_their_tests(built):
+    _, rows, left_out = built
+    write = by_name(rows["write"])
+    assert set(write) == {
+        "Shelf.__init__",
+        "Shelf.put",
+        "Shelf.room",
+        "Shelf.of",
+        "Shelf.label",
+        "Shelf.loose",
+        "both",
+    }
+    assert {row["tags"]["tier"] for row in write.values()} == {"own-tests"}
+    assert left_out["Shelf._hidden"].startswith("it uses what only the text of its class has")
+    assert left_out["quiet"].startswith("its tests refuse fewer than half") or "removed body" in left_out["quiet"]
+    assert left_out["reads"].startswith("none of its tests passes without its tree: test_reads: FileNotFoundError")
+    put = write["Shelf.put"]
+    assert (put["entry_point"], put["framework"], put["module"]) == ("put", "pytest", MODULE)
+    assert "plain function `put`" in put["prompt"] and "self.things.insert" not in put["prompt"]
+    assert "class Shelf:" in put["prompt"] and "How much more it holds." in put["prompt"]
+    assert put["tags"]["tests_file"] == "tests/test_shelves.py" and float(put["tags"]["strength"]) >= 0.5
+    assert int(put["tags"]["mutants"]) >= 5 and "self.things.insert(at, thing)" not in put["prefix"]
+    assert put["reference"].startswith("def put(self, thing, at=0):")
+    assert "def test_put_first" in put["tests"] and "def test_nothing" not in put["tests"]
+    assert "def shelf()" in put["tests"] and "from tests.helpers import words" in put["tests"]
+    assert write["Shelf.room"]["reference"].startswith("def room(self):")  # the class keeps its decorator
+    repair = by_name(rows["repair"])["Shelf.put"]
+    assert repair["reference"] not in repair["prompt"] and "one bug" in repair["prompt"]
+    assert "    def put(self, thing, at=0):\n" in repair["prompt"]
+
+
+def graded(folder, kind, answers):
+    """Verdicts of answers, which are pairs of a problem and a program."""
+    file = folder / f"answers-{len(answers)}-{kind}.jsonl"
+    lines = [json.dumps({"task_id": f"shelves.{name}/{kind}", "solution": code}) for name, code in answers]
+    file.write_text("\n".join(lines))
+    run = truegrade.grade(file, benchmark=str(folder / f"{kind}.jsonl"), out=file.with_suffix(".run"))
+    return run, sorted(run.verdicts(), key=lambda one: (one.problem_id, one.sample))
+
+
+@pytest.mark.parametrize("kind", ["write", "repair", "complete"])
+def test_references_pass_with_the_mark_and_a_report_keeps_the_tiers_apart(built, kind):
+    folder, rows, _ = built
+    right = [(name, row["reference"]) for name, row in by_name(rows[kind]).items()]
+    wrong = [
+        (name, f"def {row['entry_point']}(*a, **k):\n    pass\n") for name, row in by_name(rows[kind]).items()
+    ]
+    run, verdicts = graded(folder, kind, [*right, *wrong])
+    assert [one.passed for one in verdicts] == [True, False] * len(right), [one.explanation for one in verdicts]
+    assert all("tests-inside" in one.marks and "reads-tests" not in one.marks for one in verdicts if one.passed)
+    tiers = {one["tier"]: one for one in run.summary["profiles"][0]["tiers"]}
+    assert tiers["outside"]["passes"] == 0
+    assert tiers["controls"]["passes"] + tiers["inside"]["passes"] == len(right)
+    assert "share the program's process" in json.dumps(run.summary) or not tiers["inside"]["passes"]
+
+
+PUT = "def put(self, thing, at=0):\n"
+TRUE = PUT + "    return True\n"
+REFUSED = {
+    **forgeries_of("def put(self, thing, at=0):"),
+    "raises the end of pytest": "import pytest\n" + PUT + "    pytest.exit('passed', 0)\n",
+    "skips by pytest": "import pytest\n" + PUT + "    pytest.skip('not here')\n",
+    "skips the module": "import pytest\npytest.skip('not here', allow_module_level=True)\n" + TRUE,
+    "asks what stands for it": "import shelves\n" + PUT + "    return shelves.Shelf.put(self, thing, at)\n",
+    "replaces the class": "import shelves\nshelves.Shelf = type('Shelf', (), {})\n" + TRUE,
+    "defines its own tests": TRUE + "\ndef test_put():\n    assert True\n",
+    "a call that swallows exceptions": "import _pytest.runner as r\nwas = r.CallInfo.from_call.__func__\n"
+    "r.CallInfo.from_call = classmethod(lambda cls, func, when, reraise=None: was(cls, lambda: None, when))\n"
+    + TRUE,
+}  # fmt: skip
+LABELLED = {
+    "expects the failure": "import pytest\n" + PUT + "    pytest.xfail('known')\n",
+    "tests that pass whatever happens": "import _pytest.python as p\np.Function.runtest = lambda _: None\n" + TRUE,
+    "no failures reported": "import _pytest.reports as t\nt.TestReport.failed = property(lambda _: 0)\n" + TRUE,
+}  # fmt: skip
+"""What a run beside the tests cannot refuse."""
+
+
+@pytest.fixture(scope="module")
+def forged(built):
+    answers = [("Shelf.put", code) for code in (REFUSED | LABELLED).values()]
+    run, verdicts = graded(built[0], "write", answers)
+    return run, dict(zip(REFUSED | LABELLED, verdicts, strict=True))
+
+
+@pytest.mark.parametrize("forgery", REFUSED)
+def test_a_forgery_is_refused(forged, forgery):
+    verdict = forged[1][forgery]
+    assert not verdict.passed and verdict.reason != "grader_error", verdict
+
+
+def test_a_forgery_that_reaches_into_pytest_passes_with_marks_and_not_in_the_headline(forged):
+    run, verdicts = forged
+    assert all(verdicts[name].passed for name in LABELLED)
+    assert all({"tests-inside", "reads-tests"} <= {*verdicts[name].marks} for name in LABELLED)
+    told = run.summary["profiles"][0]
+    assert told["estimates"][0]["value"] == 0 and all(tier["passes"] == 0 for tier in told["tiers"])
+
+
+def test_the_same_bytes_twice_and_as_many_by_tier_as_the_command_says(built, tmp_path):
+    folder, rows, _ = built
+    again = ["data", "build", "repository", str(folder / "package"), "--out", str(tmp_path), "--kinds", "write"]
+    done = CliRunner().invoke(main, again)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "write.jsonl").read_bytes() == (folder / "write.jsonl").read_bytes()
+    assert f"{len(rows['write'])} problems of kind write ({len(rows['write'])} own-tests)" in done.stdout
+
+
+def test_rows_are_suites_that_everything_reads(built):
+    folder, rows, _ = built
+    loaded = load_benchmark(str(folder / "write.jsonl"))
+    assert len(loaded.problems) == len(rows["write"])
+    assert {problem.task.framework for problem in loaded.problems} == {"pytest"}
+    assert set(rows["write"][0]) <= set(BenchmarkRow.__struct_fields__)
