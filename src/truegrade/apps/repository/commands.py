@@ -241,6 +241,7 @@ def _measured(
 ) -> SuiteSummary:
     from truegrade.apps.repository.strength import measure_functions, open_sandbox, survey_tests
     from truegrade.apps.repository.suite_summary import summarise_suite
+    from truegrade.apps.repository.survivors import add_tests
 
     with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
         survey = survey_tests(inventory, sandbox, out, options.seed)
@@ -252,4 +253,12 @@ def _measured(
             )  # fmt: skip
         finally:
             watch.finish()
-        return summarise_suite(inventory, survey, results)
+        summary = summarise_suite(inventory, survey, results)
+        watch.start("calls", total=sum(bool(one.survivors) for one in results), done=0)
+        try:
+            return add_tests(
+                inventory, results, summary, options, sandbox, out, workers=workers, allow_unsafe=unsafe,
+                progress=lambda failed: watch.advance(failed=failed), notice=notice,
+            )  # fmt: skip
+        finally:
+            watch.finish()
