@@ -199,6 +199,17 @@ def test_added_tests_pass_on_the_original_and_refuse_what_survived(assayed, tmp_
     assert told["added"]["rewritings"] > 0 and told["added"]["rewritings_refused"] == 0
 
 
+def test_patches_that_solve_nothing_are_told_by_the_verifier_that_pays(assayed):
+    _, _, told = assayed
+    forged = {one["name"]: {*one["believed"]} for one in told["forgeries"]}
+    assert len(forged) >= 12 and {one["tried"] for one in told["forgeries"]} == {3}
+    assert forged["exit-in-call"] == forged["exit-code"] == {"exit code"}
+    assert forged["printed-lines"] == {"exit code", "PASSED lines"}
+    assert forged["written-report"] == forged["skip"] == {"exit code", "report"}
+    assert forged["report-hook"] == forged["equal-object"] == {"exit code", "PASSED lines", "report"}
+    assert forged["system-exit"] == set()
+
+
 def test_the_page_answers_first_and_conditions_end_a_check(assayed):
     package, out, _ = assayed
     page = (out / "report.html").read_text()

@@ -188,7 +188,7 @@ class WarmTests:
 
     def _told(self, asked: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         text = json.dumps({**self._given, **asked})
-        outcome = self._sandbox.script(_runner_source(), text, wall_s=3 * seconds, cpu_s=seconds)
+        outcome = self._sandbox.script(runner_source("warm_tests"), text, wall_s=3 * seconds, cpu_s=seconds)
         try:
             told: dict[str, Any] = json.loads(outcome.stdout)
         except ValueError:
@@ -199,9 +199,9 @@ class WarmTests:
         return told
 
 
-def _runner_source() -> str:
-    """The text that runs in the jail."""
-    text = files("truegrade.apps.repository").joinpath("warm_tests.py").read_text(encoding="utf-8")
+def runner_source(module: str) -> str:
+    """The text of a module that runs in the jail, with what it takes from the recorder."""
+    text = files("truegrade.apps.repository").joinpath(f"{module}.py").read_text(encoding="utf-8")
     shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments))
     return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
 
