@@ -33,6 +33,8 @@ ALLOWED = {
     "apps/assay/cheats/deceiving.py": "options of pytest",
     "apps/assay/cheats/reaching.py": "options of pytest",
     "apps/assay/targets/programs.py": "an option of Python",
+    "apps/repository/forged_runs.py": "options of pytest",
+    "apps/repository/forgeries.py": "options of pytest",
     "apps/repository/recorder.py": "options of pytest",
     "apps/repository/recording.py": "options of pytest",
     "apps/repository/warm_tests.py": "options of pytest",

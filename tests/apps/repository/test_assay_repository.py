@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -168,6 +170,46 @@ def test_survivors_say_where_and_what(assayed):
     assert any("-    if points >= 90:" in one["diff"] for one in of_grade)
 
 
+def pytest_on(package, *words):
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    return subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
+
+
+def test_added_tests_pass_on_the_original_and_refuse_what_survived(assayed, tmp_path):
+    _, out, told = assayed
+    package = write_package(tmp_path, FILES)
+    (package / "test_survivors.py").write_text((out / "test_survivors.py").read_text())
+    assert pytest_on(package, "test_survivors.py").returncode == 0
+    with_a_test = [one for one in told["survivors"] if one["test"]]
+    assert len(with_a_test) == told["added"]["killed"] >= 4
+    mutants = {
+        (row["place"], mutant["id"]): mutant["code"]
+        for row in map(json.loads, (out / "mutants.jsonl").read_text().splitlines())
+        for mutant in row["mutants"]
+    }
+    for one in with_a_test[:3]:
+        changed = mutants[one["function"], one["mutant"]]
+        (package / "tool.py").write_text(f"{FILES['tool.py']}\n\n{changed}\n")  # the name is bound anew
+        failed = pytest_on(package, "test_survivors.py")
+        assert failed.returncode == 1 and f"::{one['test']}" in failed.stdout
+    assert {one["diff"].splitlines()[-1].strip("+ ") for one in with_a_test} >= {
+        "if points >= 91:",
+        "if points > 75:",
+    }
+    assert told["added"]["rewritings"] > 0 and told["added"]["rewritings_refused"] == 0
+
+
+def test_patches_that_solve_nothing_are_told_by_the_verifier_that_pays(assayed):
+    _, _, told = assayed
+    forged = {one["name"]: {*one["believed"]} for one in told["forgeries"]}
+    assert len(forged) >= 12 and {one["tried"] for one in told["forgeries"]} == {3}
+    assert forged["exit-in-call"] == forged["exit-code"] == {"exit code"}
+    assert forged["printed-lines"] == {"exit code", "PASSED lines"}
+    assert forged["written-report"] == forged["skip"] == {"exit code", "report"}
+    assert forged["report-hook"] == forged["equal-object"] == {"exit code", "PASSED lines", "report"}
+    assert forged["system-exit"] == set()
+
+
 def test_the_page_answers_first_and_conditions_end_a_check(assayed):
     package, out, _ = assayed
     page = (out / "report.html").read_text()
@@ -187,8 +229,8 @@ def test_killed_and_started_again_it_gives_the_same(assayed, tmp_path):
     signalled(command, lambda: journal.exists() and journal.stat().st_size > 0, signal.SIGKILL)
     assert assay(package, "--out", tmp_path / "out", "--workers", 1).exit_code == 0
     (whole, again) = (json.loads((folder / "strength.json").read_text()) for folder in (out, tmp_path / "out"))
-    for name in ("whole", "by_function", "idle", "statuses", "undecided", "unreached"):
-        assert again[name] == whole[name], name
+    assert again == whole
+    assert (tmp_path / "out" / "test_survivors.py").read_text() == (out / "test_survivors.py").read_text()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -41,8 +42,8 @@ Kind = Literal["write", "repair", "complete", "predict"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RECORDING_SECONDS = 300.0
 """Wall seconds of the run of the tests."""
-CPU_S = 10.0
-MEMORY_BYTES = 1 << 30
+_CPU_S = 10.0
+_MEMORY = 1 << 30
 RECORDED_BYTES = 64 << 20
 _PARTS = "parts.jsonl"
 
@@ -191,13 +192,8 @@ def build_functions(
     Raises:
         SandboxError: the machine failed.
     """
-    tree = inventory.tree
-    limits = Limits(packages=_all_packages(tree), cpu_s=CPU_S, memory_bytes=MEMORY_BYTES)
-    with (
-        Sandbox(limits, workers, allow_unsafe=allow_unsafe) as first,
-        Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
-    ):
-        key = key_of(tree, first, options.kinds, options.seed, options.inputs)
+    with two_jails(inventory, workers, allow_unsafe=allow_unsafe) as (first, second):
+        key = key_of(inventory.tree, first, options.kinds, options.seed, options.inputs)
         work = _FunctionWork(inventory, options, TwoJails(first, second), key)
         path = folder / _PARTS
         read = read_journal(path, FunctionPart, notice=notice)
@@ -219,6 +215,19 @@ def build_functions(
                 if options.size is not None and min(counts.values()) >= options.size:
                     break
     return _in_the_order_of(inventory.functions, parts, options)
+
+
+@contextmanager
+def two_jails(
+    inventory: Inventory, workers: int | None, *, allow_unsafe: bool
+) -> Iterator[tuple[Sandbox, Sandbox]]:
+    """Sandboxes in which functions of a tree may be called, of two hash seeds."""
+    limits = Limits(packages=_all_packages(inventory.tree), cpu_s=_CPU_S, memory_bytes=_MEMORY)
+    with (
+        Sandbox(limits, workers, allow_unsafe=allow_unsafe) as first,
+        Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
+    ):
+        yield first, second
 
 
 def _drawn(functions: Sequence[FunctionPlace], options: RepositoryOptions) -> list[FunctionPlace]:

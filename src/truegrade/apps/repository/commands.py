@@ -244,8 +244,12 @@ def assay_repository(
 def _measured(
     inventory: Inventory, options: StrengthOptions, out: Path, workers: int | None, unsafe: bool, watch: Progress
 ) -> SuiteSummary:
+    import msgspec
+
+    from truegrade.apps.repository.forgeries import try_forgeries
     from truegrade.apps.repository.strength import measure_functions, open_sandbox, survey_tests
     from truegrade.apps.repository.suite_summary import summarise_suite
+    from truegrade.apps.repository.survivors import add_tests
 
     with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
         survey = survey_tests(inventory, sandbox, out, options.seed)
@@ -257,4 +261,14 @@ def _measured(
             )  # fmt: skip
         finally:
             watch.finish()
-        return summarise_suite(inventory, survey, results)
+        summary = summarise_suite(inventory, survey, results)
+        watch.start("calls", total=sum(bool(one.survivors) for one in results), done=0)
+        try:
+            summary = add_tests(
+                inventory, results, summary, options, sandbox, out, workers=workers, allow_unsafe=unsafe,
+                progress=lambda failed: watch.advance(failed=failed), notice=notice,
+            )  # fmt: skip
+        finally:
+            watch.finish()
+        forgeries = try_forgeries(inventory, results, sandbox, out, notice=notice)
+        return msgspec.structs.replace(summary, forgeries=forgeries)

@@ -82,8 +82,8 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
         calls = self.seen.calls if self.seen is not None else ()
         return [(case_of(call, self.form), call) for call in calls if call.kind]
 
-    def why_not_outside(self) -> str:
-        """Why its problems cannot be decided by calls; empty where they may be."""
+    def why_not_outside(self, least: int = LEAST_CALLS) -> str:
+        """Why it cannot be decided by calls, of which so many must be recorded; empty where it may be."""
         if self.outside_obstacle:
             return self.outside_obstacle
         if self.seen is None:
@@ -92,8 +92,8 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
             return "no recorded call has arguments that are plain values"
         if self.seen.changes:
             return "it changes its arguments, which do not come back from another process"
-        if len(self.seen.calls) < LEAST_CALLS:
-            return f"fewer than {LEAST_CALLS} different calls with plain arguments were recorded"
+        if len(self.seen.calls) < least:
+            return f"fewer than {least} different calls with plain arguments were recorded"
         return ""
 
 

@@ -166,9 +166,9 @@ def decide_by_calls(
     if copies := package.copies(function):
         raise NotRecorded(f"its package holds the same function again: {copies[0]}")
     prefix = package.prefix(function)
-    calls = _repeating_calls(function, prefix, literals, jails, seed)
+    calls = repeating_calls(function, prefix, literals, jails, seed)
     mutants = function_mutants(function, seed)[:_MOST_MUTANTS]
-    rewritten = _rewritings(function)
+    rewritten = rewritings_of(function)
     expected = [call.outcome for call in calls]
     variants = [*rewritten, without_body(function.node), *(mutant.code for mutant in mutants)]
     cases = [call.case for call in calls]
@@ -178,7 +178,7 @@ def decide_by_calls(
         raise NotRecorded("no call refuses a removed body")
     refused = [refusing(answers, expected) for answers in changed]
     shown = range(0, len(mutants), 2) if len(mutants) >= _LEAST_SPLIT else ()
-    chosen = _chosen(calls, _accepting(calls, preserved), [refused[number] for number in shown])
+    chosen = _chosen(calls, accepting(calls, preserved), [refused[number] for number in shown])
     decided = Decided(
         function=function,
         prefix=prefix,
@@ -193,10 +193,25 @@ def decide_by_calls(
     return decided
 
 
-def _repeating_calls(
-    function: FunctionPlace, prefix: str, literals: TreeLiterals, jails: TwoJails, seed: int
+def repeating_calls(
+    function: FunctionPlace,
+    prefix: str,
+    literals: TreeLiterals,
+    jails: TwoJails,
+    seed: int,
+    least: int = LEAST_CALLS,
+    more: Sequence[RecordedCase] = (),
 ) -> list[DecidingCall]:
     """Recorded calls, then generated ones, that give the same whenever they are made.
+
+    Args:
+        function: reached by tests (`FunctionPlace.why_not_outside`).
+        prefix: stands before it (`Package.prefix`).
+        literals: all that stand in the tree.
+        jails: where programs run.
+        seed: of the generated calls.
+        least: recorded calls that there must be.
+        more: calls to try beside the generated ones.
 
     Raises:
         NotRecorded: too few do, or one changes its arguments.
@@ -206,7 +221,9 @@ def _repeating_calls(
     random = Random(int(sha256_json([seed, function.id])[:12], 16))
     near = generate_cases([case for case, _, _ in recorded], _GENERATED, random)
     generated = [
-        (case, text, None) for case in near if not literals.hold(name, case) and (text := _text(name, case))
+        (case, text, None)
+        for case in (*near, *more)
+        if not literals.hold(name, case) and (text := _text(name, case))
     ]
     tried = [*recorded, *generated]
     replays = replay_calls(prefix, function.source, name, [case for case, _, _ in tried], jails)
@@ -220,8 +237,8 @@ def _repeating_calls(
         if outcome is not None and (seen is None or decorated or _is_as_recorded(outcome, seen))
     ]
     known = [call for call in found if not call.generated]
-    if len(known) < LEAST_CALLS:
-        raise NotRecorded("fewer than three recorded calls return plain values, and the same each time")
+    if len(known) < least:
+        raise NotRecorded(f"fewer than {least} recorded calls return plain values, and the same each time")
     raised = {call.outcome.value for call in known if call.outcome.kind == "raised"}
     return [
         call
@@ -241,7 +258,7 @@ def _is_as_recorded(outcome: GivenOutcome, seen: RecordedCall) -> bool:
     return known and seen.result in (None, outcome.text)
 
 
-def _accepting(calls: Sequence[DecidingCall], preserved: Sequence[Answers]) -> list[int]:
+def accepting(calls: Sequence[DecidingCall], preserved: Sequence[Answers]) -> list[int]:
     """The calls that accept every rewriting that can be defined."""
     expected = [call.outcome for call in calls]
     wrong = [refusing(answers, expected) for answers in preserved if answers is not None]
@@ -316,7 +333,7 @@ def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
     return sorted(found, key=lambda one: sha256_json([seed, function.id, one.id]))
 
 
-def _rewritings(function: FunctionPlace) -> list[str]:
+def rewritings_of(function: FunctionPlace) -> list[str]:
     """The function rewritten in ways that keep its meaning; names of parameters stay, since calls may use them."""
     made = []
     arguments = function.node.args

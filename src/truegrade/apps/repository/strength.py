@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -37,6 +38,7 @@ _BATCH = 120
 """Mutants of one call of the jail."""
 _PROCESSES = 32
 """That forks and the programs which tests start may be at once."""
+_NONE: Mapping[str, bytes] = MappingProxyType({})
 KILLED = frozenset({"killed", "time", "ended"})
 """What counts as killed: a test fails, takes too long, or its process ends."""
 
@@ -126,17 +128,18 @@ class WarmTests:
     Args:
         inventory: of the tree.
         sandbox: one of `open_sandbox`.
-        more: further files of the tree, by path; their tests are run too.
+        others: files that are laid into the tree, by path, and whose tests are run instead of its own.
     """
 
-    def __init__(self, inventory: Inventory, sandbox: Sandbox, more: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, inventory: Inventory, sandbox: Sandbox, others: Mapping[str, bytes] = _NONE) -> None:
         tree = inventory.tree
-        laid = {**laid_out(tree), **(more or {})}
+        laid = {**laid_out(tree), **others}
+        own = asked_of_pytest(tree, [module.file for module in inventory.modules])
         self._sandbox = sandbox
         self._given = {
             "files": {path: base64.b85encode(content).decode() for path, content in laid.items()},
             "import_root": import_root(tree),
-            "tests": [*asked_of_pytest(tree, [module.file for module in inventory.modules]), *(more or {})],
+            "tests": [*others] or own,
             "test_seconds": TEST_SECONDS,
         }
 
@@ -185,7 +188,7 @@ class WarmTests:
 
     def _told(self, asked: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         text = json.dumps({**self._given, **asked})
-        outcome = self._sandbox.script(_runner_source(), text, wall_s=3 * seconds, cpu_s=seconds)
+        outcome = self._sandbox.script(runner_source("warm_tests"), text, wall_s=3 * seconds, cpu_s=seconds)
         try:
             told: dict[str, Any] = json.loads(outcome.stdout)
         except ValueError:
@@ -196,9 +199,9 @@ class WarmTests:
         return told
 
 
-def _runner_source() -> str:
-    """The text that runs in the jail."""
-    text = files("truegrade.apps.repository").joinpath("warm_tests.py").read_text(encoding="utf-8")
+def runner_source(module: str) -> str:
+    """The text of a module that runs in the jail, with what it takes from the recorder."""
+    text = files("truegrade.apps.repository").joinpath(f"{module}.py").read_text(encoding="utf-8")
     shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments))
     return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
 

@@ -13,6 +13,7 @@ from truegrade.apps.repository.suite_summary import (
     Survivor,
     open_suite,
 )
+from truegrade.apps.repository.survivors import TESTS
 from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.report import format as fmt
@@ -36,7 +37,7 @@ from truegrade.report.show import show
 from truegrade.report.text_files import TEXTS
 from truegrade.store.manifest import write_atomically
 
-PAGE, TESTS = "report.html", "test_survivors.py"
+PAGE = "report.html"
 _WEAKEST = 10
 _DIFFS = 60
 """Survivors whose change the page shows."""
@@ -199,11 +200,12 @@ def _titled(one: Survivor) -> str:
 
 def _added(summary: SuiteSummary) -> Iterator[Part]:
     added = summary.added
-    if added.held_out:
-        share = fmt.percent(added.held_out_killed / added.held_out)
+    if added.told_apart:
+        share = fmt.percent(added.held_out_killed / added.told_apart)
         yield Prose(
-            text=f"Calls chosen with half of a function's unnoticed faults refuse {added.held_out_killed} of"
-            f" {added.held_out} of the other half ({share}).",
+            text=f"Of {added.held_out} faults, each of which once had no part in the choice of calls,"
+            f" {added.told_apart} can be told from the original by some call, and calls chosen without them refuse"
+            f" {added.held_out_killed} ({share}).",
             tone="note",
         )
     if added.tests:

@@ -59,8 +59,11 @@ class AddedTests(msgspec.Struct, frozen=True, kw_only=True):
     killed: int = 0
     """Survivors that one refuses."""
     held_out: int = 0
+    """Survivors, each of which once had no part in the choice of calls."""
+    told_apart: int = 0
+    """Of these, those that some call tried tells from the original."""
     held_out_killed: int = 0
-    """Survivors that had no part in the choice of calls, and those of them that the chosen calls refuse."""
+    """Of these, those that the calls chosen without them refuse."""
     rewritings: int = 0
     rewritings_refused: int = 0
     """Behaviour-preserving rewritings tried, and those that a test refuses."""
