@@ -9,6 +9,7 @@ from typing import Any
 from tools.reference.fields import documented, parts_of
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
+from truegrade.apps.assay.records import CODES
 from truegrade.cli.schemas import json_schema, names, record_type
 
 ABOUT = """\
@@ -23,8 +24,15 @@ def files() -> dict[str, str]:
 
 
 def page() -> str:
-    """A section for each record, with the parts that it is made of."""
-    return as_page("Schemas", ABOUT, *map(_section, names()))
+    """A section for each record, with the parts that it is made of, and the codes of an assay's findings."""
+    return as_page("Schemas", ABOUT, *map(_section, names()), _codes())
+
+
+def _codes() -> str:
+    rows = [(code(name), escaped(meaning)) for name, meaning in CODES.items()]
+    return "## Codes of findings\n\nOf `truegrade assay`, in `findings.jsonl`.\n\n" + table(
+        ("code", "meaning"), rows
+    )
 
 
 def _section(name: str) -> str:
