@@ -24,13 +24,14 @@ MIB = 1024
 """Of what the kernel counts in KiB."""
 
 
-def write_problems(path: Path, rng: random.Random) -> list[str]:
-    outputs = []
+def write_problems(path: Path, rng: random.Random) -> list[tuple[str, str]]:
+    """Calls and what they return."""
+    asked = []
     with path.open("w") as file:
         for number in range(PROBLEMS):
             values = [rng.randrange(100) for _ in range(rng.randrange(1, 12))]
             output = repr([value + number for value in values])
-            outputs.append(output)
+            asked.append((f"f({values!r})", output))
             row = {
                 "id": f"p{number}",
                 "function_name": "f",
@@ -39,45 +40,47 @@ def write_problems(path: Path, rng: random.Random) -> list[str]:
                 "output": output,
             }
             file.write(json.dumps(row) + "\n")
-    return outputs
+    return asked
 
 
-def write_replies(path: Path, outputs: list[str], amount: int, rng: random.Random) -> None:
+def write_replies(path: Path, asked: list[tuple[str, str]], amount: int, rng: random.Random) -> None:
+    """Literals and assertions in turn, as files of this format hold them."""
     with path.open("w") as file:
         for index in range(amount):
             number = index % PROBLEMS
-            answer = outputs[number] if rng.random() < 0.4 else repr([rng.randrange(200)])
-            reply = f"Step by step: the list is mapped.\n[ANSWER]\nassert f(...) == {answer}\n[/ANSWER]"
+            call, output = asked[number]
+            answer = output if rng.random() < 0.4 else repr([rng.randrange(200)])
+            reply = f"assert {call} == {answer}" if index % 2 else answer
             row = {"problem_id": f"p{number}", "generated_code": reply, "success": True, "latency_ms": 1.0}
             file.write(json.dumps(row) + "\n")
 
 
-def parse_all(path: Path, outputs: list[str]) -> None:
+def parse_all(path: Path, asked: list[tuple[str, str]]) -> None:
     """Decode every row, and parse what is compared."""
     with path.open("rb") as file:
         for index, line in enumerate(file):
             text = json.loads(line)["generated_code"]
-            ast.literal_eval(text[text.index("== ") + 3 : text.index("\n[/ANSWER]")])
-            ast.literal_eval(outputs[index % PROBLEMS])
+            ast.literal_eval(text.rpartition("== ")[2])
+            ast.literal_eval(asked[index % PROBLEMS][1])
 
 
 def main() -> None:
     """Measure and print."""
     given = parser(__doc__, rounds=1, workers=None)
     given.add_argument("--replies", type=int, default=100_000)
-    asked = given.parse_args()
+    options = given.parse_args()
     rng, turns = random.Random(0), count()
     with tempfile.TemporaryDirectory() as name, table():
         folder = Path(name)
-        outputs = write_problems(folder / "problems.jsonl", rng)
+        asked = write_problems(folder / "problems.jsonl", rng)
         words = ("--benchmark", "execution-prediction", "--data", folder / "problems.jsonl", "--out")
-        for amount in (max(1, asked.replies // 10), asked.replies):
+        for amount in (max(1, options.replies // 10), options.replies):
             file = folder / f"{amount}.jsonl"
-            write_replies(file, outputs, amount, rng)
+            write_replies(file, asked, amount, rng)
             ways = {
                 "grade": lambda file=file: command("grade", file, *words, folder / f"run-{next(turns)}"),
-                "decoding and parsing": lambda file=file: parse_all(file, outputs),
+                "decoding and parsing": lambda file=file: parse_all(file, asked),
             }
-            compare(f"{amount:,} replies", ways, asked.rounds, amount=amount, warm=False)
+            compare(f"{amount:,} replies", ways, options.rounds, amount=amount, warm=False)
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / MIB
             print(f"largest process so far: {peak:,.0f} MiB")

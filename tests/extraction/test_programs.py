@@ -1,5 +1,6 @@
 """Programs out of replies: a right program survives every way of writing the reply."""
 
+import ast
 import gzip
 import json
 import textwrap
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.thorough import one_in
+from truegrade.extraction.parsing import Parser
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.records import Reason
 
@@ -365,3 +367,15 @@ def test_every_humaneval_reference_survives(references, style):
             answer = extract_continuation(CONTINUATION_STYLES[style](prefix, body), name, prefix)
         function = check_defines(answer, prefix, name)
         assert function.__code__.co_code == wanted.__code__.co_code, (name, answer.found)
+
+
+def test_a_tree_too_deep_to_be_handed_over_is_compiled_from_its_source():
+    source = f"def f():\n    return {'-' * 2000}1\n"
+    try:
+        tree = ast.parse(source)
+        compile(source, "<deep>", "exec")
+    except RecursionError:
+        pytest.skip("this Python reads nothing so deep")
+    with pytest.raises(RecursionError):
+        compile(tree, "<deep>", "exec")
+    assert isinstance(Parser().module(source), ast.Module)

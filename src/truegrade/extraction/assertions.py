@@ -248,12 +248,13 @@ def extract_output_answer(text: str, function: str | None = None, asked: tuple[s
         asked: function and arguments of the asked call, so that ``Answer.found`` tells another; None if unknown.
     """
     bare = strip_decoration(text)
-    literal = parse_literal(bare)
+    # No literal begins so, and none as short as this is nested too deeply to be read.
+    literal = None if bare.startswith("assert") and len(bare) <= SHORT_CHARS else parse_literal(bare)
     if isinstance(literal, Literal):
         return Answer(value=literal.source, found="bare", form="answer")
     if not bare:
         return _nothing(Reason.NO_ANSWER, "no_answer")
-    if literal.exceeded:
+    if literal is not None and literal.exceeded:
         return _nothing(Reason.EXTRACTION_LIMIT, literal.why)
     equality = _whole_equality(bare, function)
     if equality is not None and equality.literal and function in {None, equality.function}:
@@ -267,6 +268,8 @@ def _whose(equality: Equality, asked: tuple[str, str] | None) -> str:
         return "equality"
     if equality.function != asked[0]:
         return OTHER_FN
+    if len(equality.call_source) <= SHORT_CHARS and equality.call_source == "{}({})".format(*asked):
+        return "equality"
     call = parse_call(*asked)
     return "equality" if call is None or same_arguments(call, equality.call) else OTHER_CALL
 
