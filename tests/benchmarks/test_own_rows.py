@@ -29,7 +29,7 @@ ECHO = {
 ROWS = (DOUBLE, INC, ECHO)
 BY_PYTEST = {
     "id": "stack", "prompt": "Write the class Stack with push and pop.", "entry_point": "Stack",
-    "framework": "pytest", "module": "stacks",
+    "framework": "pytest", "module": "stacks", "files": {"told/words.txt": "words"},
     "tests": """
 import pytest
 from stacks import Stack
@@ -45,6 +45,9 @@ def two():
 def test_last_comes_first(two, value):
     two.push(value)
     assert [two.pop(), two.pop()] == [value, 2]
+
+def test_a_file():
+    assert Stack(open("told/words.txt").read()).pop() == "s"
 
 def test_empty():
     with pytest.raises(IndexError):
@@ -138,6 +141,8 @@ def test_a_module_of_unit_tests_grades_a_class_and_a_function(at):
         ({"tests": "def test_it():\n    assert True\n"}, "field 'tests': never import 'stacks'"),
         ({"tests": "def test_it():\n    pass\n", "module": ...}, "field 'tests': never use 'Stack'"),
         ({"module": "stacks.py "}, "field 'module': is no name of a module"),
+        ({"files": {"../up.txt": ""}}, "field 'files': leads out of the working directory"),
+        ({"framework": ..., "module": ..., "files": {"a": ""}}, "field 'files': is for modules of unit tests"),
         ({"framework": ...}, "field 'module': is for modules of unit tests"),
         ({"shown_tests": ["assert Stack"]}, "field 'shown_tests': are for functions"),
     ],

@@ -51,6 +51,8 @@ class BenchmarkRow(msgspec.Struct, frozen=True, kw_only=True):
     """What runs the module of unit tests that ``tests`` is."""
     module: str = ""
     """With a framework: the name by which the tests import the program; without it both share a namespace."""
+    files: dict[str, str] = {}
+    """With a framework: text files that lie in the working directory, by relative path."""
     reference: str | None = None
     """A right solution; a function needs one: a whole program, or the body that continues the prompt."""
     shown_tests: tuple[str, ...] = ()
@@ -165,8 +167,9 @@ class _Row:
         row = self._row
         if row.framework is not None:
             return self.suite(row.framework)
-        if row.module:
-            raise self._fault("module", "is for modules of unit tests; name what runs them in framework")
+        for field in ("module", "files"):
+            if getattr(row, field):
+                raise self._fault(field, "is for modules of unit tests; name what runs them in framework")
         return self.program() if row.entry_point is None else self.function(row.entry_point)
 
     def suite(self, framework: Literal["unittest", "pytest"]) -> SuiteTask:
@@ -195,6 +198,7 @@ class _Row:
             tests=tests,
             framework=framework,
             module=row.module,
+            files=row.files,
             packages=tuple(each for each in row.packages if _imports(f"{tests}\n{reference}", each)),
             reference=reference,
         )
@@ -208,6 +212,8 @@ class _Row:
             raise self._fault("tests", "is no text; with a framework it is the source of a module of unit tests")
         if not all(part.isidentifier() for part in row.module.split(".") if row.module):
             raise self._fault("module", "is no name of a module; write it as tests import it, without .py")
+        if any(path.startswith("/") or ".." in path.split("/") for path in row.files):
+            raise self._fault("files", "leads out of the working directory; write relative paths")
         try:
             source = SuiteSource(row.tests, {name}, row.module)
         except (SyntaxError, ValueError) as error:

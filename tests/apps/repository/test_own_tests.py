@@ -81,6 +81,11 @@ def quiet(shelf):
 def reads(shelf, path):
     with open(path) as file:
         return len(file.read()) * 2 + len(shelf.things) + 1
+
+
+def reads_bytes(shelf, path):
+    with open(path, "rb") as file:
+        return len(file.read()) * 3 + len(shelf.things) + 2
 '''
 HELPERS = "def words(shelf):\n    return ' '.join(map(str, shelf.things))\n"
 CONFTEST = """
@@ -158,6 +163,10 @@ def test_reads(shelf):
     assert shelves.reads(shelf, data) == 13
 
 
+def test_reads_bytes(shelf):
+    assert shelves.reads_bytes(shelf, Path(__file__).parent / "data.bin") == 7
+
+
 def test_nothing():
     assert True
 '''
@@ -174,7 +183,9 @@ FILES = {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
-    tree = read_tree(str(write_package(folder / "package", FILES)))
+    package = write_package(folder / "package", FILES)
+    (package / "tests" / "data.bin").write_bytes(b"\xff")
+    tree = read_tree(str(package))
     inventory = take_inventory(tree, folder)
     made = build_functions(inventory, RepositoryOptions(kinds=("write", "repair", "complete")), folder)
     rows = {kind: [json.loads(row) for row in found] for kind, found in made.rows.items()}
@@ -198,11 +209,15 @@ def test_methods_and_functions_of_objects_are_problems_of_their_tests(built):
         "Shelf.label",
         "Shelf.loose",
         "both",
+        "reads",
     }
     assert {row["tags"]["tier"] for row in write.values()} == {"own-tests"}
     assert left_out["Shelf._hidden"].startswith("it uses what only the text of its class has")
-    assert left_out["quiet"].startswith("its tests refuse fewer than half") or "removed body" in left_out["quiet"]
-    assert left_out["reads"].startswith("none of its tests passes without its tree: test_reads: FileNotFoundError")
+    assert left_out["quiet"].startswith("its tests refuse fewer than half")
+    assert write["reads"]["files"] == {"data.txt": "words", "tests/data.txt": "words"}
+    assert left_out["reads_bytes"].startswith(
+        "none of its tests passes without its tree: test_reads_bytes: FileNot"
+    )
     put = write["Shelf.put"]
     assert (put["entry_point"], put["framework"], put["module"]) == ("put", "pytest", MODULE)
     assert "plain function `put`" in put["prompt"] and "self.things.insert" not in put["prompt"]

@@ -52,6 +52,8 @@ _MOST_MUTANTS = 8
 _MOST_TESTS = 20
 """Of a function: the first of its file."""
 _MOST_CHARS = 400_000
+"""Of a module of tests, and of the files that it reads."""
+_MOST_FILE_BYTES = 100_000
 _RUNS = 5
 """How often the tests have to pass on the function, in several orders and under two hash seeds."""
 _CPU_S, _LEAST_CPU_S, _SLOWDOWN = 10.0, 1.0, 4.0
@@ -77,12 +79,27 @@ class TestSide:
                     self.by_path.setdefault(path, module)
                     helpers.append(module)
         self.package = Package([*helpers, *modules])
+        self._tree = tree
 
     def sources(self, path: str) -> list[ParsedModule]:
         """A file of tests, behind the files that hold fixtures for it."""
         folders = [""] + [f"{path[: place + 1]}" for place, letter in enumerate(path) if letter == "/"]
         found = [self.by_path.get(f"{folder}conftest.py") for folder in folders]
         return [module for module in (*found, self.by_path.get(path)) if module is not None]
+
+    def files(self, path: str, sources: Sequence[ParsedModule]) -> dict[str, str]:
+        """Text files that tests name, as they lie beside their file and below the root of the project."""
+        text, folder = "\n".join(module.file.text for module in sources), path.rpartition("/")[0] + "/"
+        found: dict[str, str] = {}
+        for place, content in self._tree.files.items():
+            named = place.startswith(folder) and place.rpartition("/")[2] in text
+            if not named or place.endswith(".py") or len(content) > _MOST_FILE_BYTES:
+                continue
+            try:
+                found[place] = found[place.removeprefix(folder)] = content.decode()
+            except UnicodeDecodeError:
+                continue
+        return found if sum(map(len, found.values())) <= _MOST_CHARS else {}
 
 
 def _names_of(path: str, tree: SourceTree) -> Iterator[str]:
@@ -132,7 +149,9 @@ class DecidedByTests(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _fields(task: SuiteTask) -> dict[str, Any]:
-    return {"framework": "pytest", "module": MODULE, "prefix": task.prefix, "tests": task.tests}
+    return {"framework": "pytest", "module": MODULE, "prefix": task.prefix, "tests": task.tests} | (
+        {"files": task.files} if task.files else {}
+    )
 
 
 def _program(task: SuiteTask, source: str) -> str:
@@ -164,7 +183,9 @@ def decide_by_tests(
     if not installed_packages(["pytest"], tree.name):
         raise NotRecorded("pytest needs its package")
     prefix = side.package.prefix(function, others, as_code=True)
-    trial = _Trial(function, sources, prefix, packages, jails)
+    trial = _Trial(
+        function, sources, {"prefix": prefix, "packages": packages, "files": side.files(path, sources)}, jails
+    )
     task, cpu_s = trial.passing(wanted)
     removed = trial.run(task, without_body(function.node), cpu_s)
     if removed.reason is Reason.PASSED:
@@ -217,12 +238,10 @@ class _Trial:
         self,
         function: FunctionPlace,
         sources: Sequence[ParsedModule],
-        prefix: str,
-        packages: tuple[str, ...],
+        fields: dict[str, Any],
         jails: TwoJails,
     ) -> None:
-        self._function, self._sources, self._prefix = function, sources, prefix
-        self._packages, self._jails = packages, jails
+        self._function, self._sources, self._fields, self._jails = function, sources, fields, jails
 
     def passing(self, wanted: set[str]) -> tuple[SuiteTask, float]:
         """The tests that pass on the function whenever they are run, and the CPU seconds of a run of a mutant.
@@ -265,10 +284,9 @@ class _Trial:
             entry_point=self._function.node.name,
             framework="pytest",
             module=MODULE,
-            prefix=self._prefix,
             tests=tests,
             reference=self._function.source,
-            packages=self._packages,
+            **self._fields,
         )
         made = task_of(row)
         assert isinstance(made, SuiteTask)
