@@ -58,6 +58,7 @@ NEEDS = {
     "finetuning": "a model's weights",
     "fresh_problems": "an ended evolution",
     "gguf_speed": "a model's weights",
+    "mutants": "a repository with tests",
     "parity_livecodebench": "checkouts of the graders",
     "reward_telemetry": "minutes",
 }

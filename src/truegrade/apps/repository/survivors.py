@@ -35,6 +35,8 @@ _FOUND = "survivors.jsonl"
 _FURTHER = 4
 """Calls beside those that the survivors ask for, each of another outcome: for faults that nobody thought of."""
 _MOST_EDGES = 60
+_SHORT = 4
+"""Characters of a text in a function that is put into arguments."""
 _SECONDS = 0.05
 """What an added test is taken to need; a tenth of a second and a half is its limit."""
 
@@ -194,15 +196,19 @@ class _Search:
 
 
 def _at_edges(function: FunctionPlace) -> list[RecordedCase]:
-    """Recorded calls with whole numbers next to those that stand in the function: where a comparison turns."""
+    """Recorded calls with numbers next to those that stand in the function, or with its short texts inside."""
     constants = [node.value for node in ast.walk(function.node) if isinstance(node, ast.Constant)]
-    written = {value for value in constants if type(value) is int}
-    near = sorted({number + step for number in written for step in (-1, 0, 1)})
+    numbers = {value for value in constants if type(value) is int}
+    near = sorted({number + step for number in numbers for step in (-1, 0, 1)})
+    short = sorted({value for value in constants if type(value) is str and 0 < len(value) <= _SHORT})
     found: dict[str, RecordedCase] = {}
     for case, _ in function.recorded():
         for place, held in enumerate(case.args):
-            for number in near if type(held) is int else ():
-                args = (*case.args[:place], number, *case.args[place + 1 :])
+            others: list[object] = [*near] if type(held) is int else []
+            if type(held) is str:
+                others = [f"{held[: len(held) // 2]}{text}{held[len(held) // 2 :]}" for text in short]
+            for other in others:
+                args = (*case.args[:place], other, *case.args[place + 1 :])
                 found.setdefault(repr((args, case.kwargs)), RecordedCase(args, case.kwargs))
     return list(found.values())[:_MOST_EDGES]
 
