@@ -22,7 +22,8 @@ import json
 ended = []
 
 def pytest_runtest_logreport(report):
-    letter = {"passed": "P", "skipped": "P" if hasattr(report, "wasxfail") else "S", "failed": "F"}[report.outcome]
+    expected = "xfail" in report.keywords and hasattr(report, "wasxfail")
+    letter = {"passed": "P", "skipped": "P" if expected else "S", "failed": "F"}[report.outcome]
     if report.when == "call" or letter != "P" or report.skipped:
         ended.append((report.nodeid.partition("::")[2], letter))
 

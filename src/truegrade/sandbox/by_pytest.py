@@ -121,7 +121,9 @@ class Watcher:
         if isinstance(error, pytest.FixtureLookupError):
             error = LookupError(error.msg or f"fixture {error.argname!r} not found")
         if report.skipped:
-            self._note(name_of(item), "P" if hasattr(report, "wasxfail") else "S")
+            # Without a mark of the test's own it was `pytest.xfail`, which the program can call as well.
+            expected = hasattr(report, "wasxfail") and item.get_closest_marker("xfail") is not None
+            self._note(name_of(item), "P" if expected else "S")
         elif report.failed and (error is None or isinstance(error, pytest.fail.Exception)):
             said = AssertionError(report.longreprtext if error is None else str(error))
             self._note(name_of(item), "F", said.with_traceback(getattr(error, "__traceback__", None)))
@@ -149,7 +151,8 @@ def run_functions(space: dict[str, Any], classes: list[str], note: Note, only: s
         space: of the module.
         classes: names of the classes that its source defines; no others are collected.
         note: is told the name and outcome of each run of a test, and the exception: ``P`` passed or failed as a
-            mark expects, ``S`` skipped, ``F`` an assertion failed, ``E`` another exception.
+            mark expects, ``S`` skipped or ended by `pytest.xfail`, ``F`` an assertion failed, ``E`` another
+            exception.
         only: qualified name of the one test to run; empty for all.
     """
     watcher, hooks = Watcher(space, classes, note, only), SESSION.config.hook
