@@ -11,6 +11,8 @@ from support.repository_package import write_package
 from truegrade.apps.repository.build import RepositoryOptions, build_functions, take_inventory
 from truegrade.apps.repository.own_tests import MODULE
 from truegrade.apps.repository.source import read_tree
+from truegrade.apps.rewards.grader import RewardGrader
+from truegrade.apps.rewards.records import PolicyReply
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.cli import main
@@ -316,3 +318,16 @@ def test_rows_are_suites_that_everything_reads(built):
     assert len(loaded.problems) == len(rows["write"])
     assert {problem.task.framework for problem in loaded.problems} == {"pytest"}
     assert set(rows["write"][0]) <= set(BenchmarkRow.__struct_fields__)
+
+
+def test_a_row_is_a_ground_truth_of_rewards(built):
+    _, rows, _ = built
+    row = rows["write"][0]
+    replies = [
+        PolicyReply(text=code, form="program", ground_truth=json.dumps(row))
+        for code in (row["reference"], f"def {row['entry_point']}(*args, **kwargs): pass")
+    ]
+    with RewardGrader(workers=1, tests_inside=True) as grader:
+        assert [one.value for one in grader.grade_sync(replies)] == [1.0, 0.0]
+    with RewardGrader(workers=1) as grader:  # where tests in the program's process are not to be paid
+        assert not any(one.value for one in grader.grade_sync(replies))

@@ -451,3 +451,32 @@ def test_arbitrary_text_never_raises(text):
     read_ground_truth(text)
     read_ground_truth([text])
     read_ground_truth(f"def check(candidate):\n {text}", entry_point=text)
+
+
+OWN = {
+    "id": "a",
+    "prompt": "Write `add`.",
+    "entry_point": "add",
+    "prefix": "ZERO = 0",
+    "reference": ADD + " + ZERO",
+}
+OWN_ROWS = {
+    "calls": {**OWN, "tests": CHECK + "check(add)\n"},
+    "a suite": {**OWN, "framework": "pytest", "tests": "def test_add():\n    assert add(1, 2) == 3\n"},
+}
+
+
+@pytest.mark.parametrize("row", OWN_ROWS.values(), ids=OWN_ROWS)
+def test_a_row_of_own_problems_is_a_ground_truth_with_what_stands_before_the_answer(row, sandbox):
+    for given_as in (row, json.dumps(row), {"ground_truth": row}):
+        truth = read_ground_truth(given_as)
+        assert truth.shape == "row" and truth.why_not == ""
+        assert verdict(truth, ADD + " + ZERO", sandbox).passed
+        assert verdict(truth, SUBTRACT + " + ZERO", sandbox).reason == Reason.WRONG_ANSWER
+
+
+def test_a_row_of_own_problems_at_fault_says_which_field():
+    truth = read_ground_truth({**OWN_ROWS["a suite"], "tests": "x = 1"})
+    assert truth.task is None and "tests" in truth.why_not
+    truth = read_ground_truth({**OWN_ROWS["calls"], "tags": 3})
+    assert truth.task is None and "tags" in truth.why_not

@@ -10,6 +10,7 @@
 | ``asserts`` | a list of asserts, or source of them: open-instruct, MBPP |
 | ``check`` | source with ``check(candidate)``: HumanEval, LeetCode |
 | ``pytest`` | source with ``def test_...``: KodCode |
+| ``row`` | a row of own problems, whole, with ``prefix`` or ``framework``: `truegrade.benchmarks.own_rows.BenchmarkRow` |
 | ``inputs-results`` | source with ``inputs = ...``, ``results = ...`` and a loop: HumanEval+, MBPP+ |
 
 Each may be text (JSON, a Python literal, or base64 of zlib of a pickle of plain values), may hold arrays and scalars
@@ -28,8 +29,11 @@ import msgspec
 
 from truegrade.benchmarks.ground_truths.pytest_modules import LITERAL_CHARACTERS, Unreadable, from_text, plain
 from truegrade.benchmarks.ground_truths.python_tests import asserts_task, source_task
+from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
+from truegrade.errors import BadRecord
+from truegrade.files.json_text import convert
 from truegrade.grading.contests.tests import UndecodableTests, decode, decoded
-from truegrade.records import ContestTask, FunctionTask
+from truegrade.records import ContestTask, FunctionTask, Task
 
 WRAPPERS = (
     *("ground_truth", "reward_model", "reward_spec", "verifier_metadata", "unit_tests", "verification_info"),
@@ -51,7 +55,7 @@ class FoundTests(msgspec.Struct, frozen=True, kw_only=True):
 
     shape: str
     """Which of the shapes was read; empty where none was."""
-    task: ContestTask | FunctionTask | None
+    task: Task | None
     """None where it cannot be read or holds no test: then nothing is known of a reply, right or wrong."""
     why_not: str = ""
     """One line, empty where there is a task."""
@@ -74,7 +78,7 @@ def read_ground_truth(value: Any, *, entry_point: str | None = None) -> FoundTes
     return FoundTests(shape=shape, task=task)
 
 
-Read = tuple[str, ContestTask | FunctionTask]
+Read = tuple[str, Task]
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +128,8 @@ def _of_text(text: str, known: _Known, depth: int) -> Read:
 
 def _of_record(record: Mapping[str, Any], known: _Known, depth: int) -> Read:
     known = known.within(record)
+    if {"id", "prompt", "tests"} <= record.keys() and (record.get("prefix") or record.get("framework")):
+        return "row", _own_row(record)
     if isinstance(record.get("assert_case"), list):
         return "assert_case", _assert_case(record, known)
     if "public_test_cases" in record or "private_test_cases" in record:
@@ -135,6 +141,14 @@ def _of_record(record: Mapping[str, Any], known: _Known, depth: int) -> Read:
         if record.get(name) is not None:
             return _read(record[name], known, depth + 1)
     raise Unreadable(f"no tests in its fields {', '.join(map(_abbreviate, list(record)[:8])) or '(none)'}")
+
+
+def _own_row(record: Mapping[str, Any]) -> Task:
+    """What stands before an answer lies beside the tests, so the tests alone would say too little."""
+    try:
+        return task_of(convert(dict(record), BenchmarkRow))
+    except (msgspec.ValidationError, BadRecord) as error:
+        raise Unreadable(f"it is no row of own problems: {error}") from None
 
 
 def _of_list(items: list[Any], known: _Known) -> Read:
