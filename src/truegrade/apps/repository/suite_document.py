@@ -155,7 +155,7 @@ def _next(summary: SuiteSummary) -> Iterator[str | Prose]:
     if rest := len(summary.survivors) - added.killed:
         yield f"Look at the {fmt.plural(rest, 'unnoticed fault')} without a test: a gap, or no fault."
     if summary.unreached:
-        yield f"{fmt.plural(len(summary.unreached), 'function')} no test reaches."
+        yield f"No test reaches {fmt.plural(len(summary.unreached), 'function')}."
     if summary.undecided:
         yield f"{fmt.plural(len(summary.undecided), 'test')} failed or was flaky, and decided nothing."
     if summary.idle:

@@ -267,7 +267,7 @@ def _file(weak: Sequence[tuple[FunctionPlace, FunctionResult]], named: Mapping[s
         twice = function.node.name in aliases.values() or function.node.name.startswith("test")
         dotted = function.module.dotted.replace(".", "_")
         aliases[place] = f"call_{dotted}_{function.node.name}" if twice else function.node.name
-    lines = ['"""What functions give today; most of these calls refuse faults that no other test notices."""\n']
+    lines = ['"""What functions give today. Comments name the faults that only these tests refuse."""\n']
     lines += ["import pytest\n"] if any(call.kind == "raised" for _, call in named.values()) else []
     for place, alias in aliases.items():
         function = weak[place][0]
