@@ -4,7 +4,7 @@
 
 NAME==VERSION is an sdist that pip downloads; without any, those of `PINNED` are. Tests run with the packages that
 are installed here. Prints for each: functions seen, reached by tests, rows of each kind (tier `outside` + tier
-`own-tests`, where it has tiers), the mean share of mutants that the problems of kind *write* refuse in either tier,
+`own-tests`, where it has tiers), the mean share of mutants that problems of kind *write* refuse in either tier,
 and seconds with the run of the tests; then, of all together, what was left out of kind *write* and why.
 """
 
