@@ -329,7 +329,8 @@ class PreparedMain:
         self._preamble, self._blank = preamble, "\n" * preamble.count("\n")
         self._module = empty_main()
         space = self._module.__dict__
-        exec(compile_source(preamble), space)
+        code = compile_source(preamble)
+        exec(code, space)
         # A stream that something holds is not written out when the interpreter ends.
         self._streams = [name for name in ("stdin", "stdout", "stderr") if space.pop(name, None) is not None]
 

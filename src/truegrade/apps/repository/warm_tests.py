@@ -232,9 +232,8 @@ def _defaults_of(text: str, function: FunctionType) -> tuple[Any, Any] | None:
     for one in (*bare.args.posonlyargs, *bare.args.args, *bare.args.kwonlyargs, bare.args.vararg, bare.args.kwarg):
         if one is not None:
             one.annotation = None
-    made = eval(
-        compile(ast.fix_missing_locations(ast.Expression(bare)), "<defaults>", "eval"), function.__globals__
-    )
+    tree = ast.fix_missing_locations(ast.Expression(bare))
+    made = eval(compile(tree, "<defaults>", "eval", dont_inherit=True), function.__globals__)
     return made.__defaults__, made.__kwdefaults__
 
 
