@@ -331,3 +331,16 @@ def test_a_row_is_a_ground_truth_of_rewards(built):
         assert [one.value for one in grader.grade_sync(replies)] == [1.0, 0.0]
     with RewardGrader(workers=1) as grader:  # where tests in the program's process are not to be paid
         assert not any(one.value for one in grader.grade_sync(replies))
+
+
+def test_tests_that_a_class_inherits_from_another_file_cost_their_function_alone(tmp_path):
+    files = {
+        "pkg.py": "def f(items):\n    items.append(len(items))\n\n\ndef g(n):\n    n += 2\n    return [n, -n]\n",
+        "common.py": "import pkg\n\nclass Common:\n    def test_f(self):\n        assert pkg.f([]) is None\n",
+        "test_pkg.py": "import common\n\nclass TestAll(common.Common):\n    pass\n",
+        "test_g.py": "import pkg\n\ndef test_g():\n    assert pkg.g(object.__new__(int)) == [2, -2]\n",
+    }
+    inventory = take_inventory(read_tree(str(write_package(tmp_path / "tree", files))), tmp_path)
+    built = build_functions(inventory, RepositoryOptions(kinds=("write",)), tmp_path, workers=1)
+    why = {one.name.rpartition(" ")[2]: one.why for _, one in built.left_out}
+    assert "its tests cannot stand in one file" in why["f"] and "one file" not in why.get("g", "")

@@ -109,6 +109,13 @@ def test_a_suite_that_says_nothing_is_one_sentence(jail, tmp_path, files, why):
     assert found.why_none.startswith(why) and all(one.seen is None for one in functions.values())
 
 
+def test_a_file_that_cannot_be_collected_is_named_and_the_others_run(jail, tmp_path):
+    files = {"m.py": "def f(n): return n + 1\n", "test_a.py": "import no_such_module\n"}
+    files["test_m.py"] = "import m\ndef test(): assert m.f(1) == 2\n"
+    found, functions = recorded(write_package(tmp_path, files), jail)
+    assert found.tests == 1 and list(found.failed) == ["test_a.py"] and functions["f"].seen.tests
+
+
 def test_doctests_are_run_where_there_are_no_other_tests(jail, tmp_path):
     code = 'def f(n):\n    """\n    >>> f(2)\n    3\n    >>> f(4)\n    99\n    """\n    return n + 1\n'
     found, functions = recorded(write_package(tmp_path, {"pkg/__init__.py": "", "pkg/m.py": code}), jail)

@@ -36,6 +36,7 @@ from truegrade.apps.repository.source import (
 )
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.datasets.executions import NotRecorded
+from truegrade.errors import BadRecord
 from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
@@ -288,7 +289,10 @@ class _Trial:
             reference=self._function.source,
             **self._fields,
         )
-        made = task_of(row)
+        try:
+            made = task_of(row)
+        except BadRecord as fault:  # tests that a class inherits, or that the file makes as it is loaded
+            raise NotRecorded(f"its tests cannot stand in one file: {str(fault).partition(': ')[2]}") from None
         assert isinstance(made, SuiteTask)
         return made
 

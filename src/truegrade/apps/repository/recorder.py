@@ -247,7 +247,17 @@ def lay_out(root: str, files: dict[str, str]) -> None:
 
 def main_arguments(root: str, tests: list[str]) -> Iterator[list[str]]:
     """Arguments of pytest with the tree's own configuration, and without: it may ask for what is not installed."""
-    bare = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "required_plugins=", *tests]
+    bare = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--continue-on-collection-errors",
+        "-o",
+        "addopts=",
+        "-o",
+        "required_plugins=",
+        *tests,
+    ]
     yield from (bare, [*bare, "-c", os.devnull, "--rootdir", root])
 
 
