@@ -216,6 +216,7 @@ SUM = {
 
 MASKS = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d| UTC)?", "TIME"),
+    (r"\b20(2[6-9]|[3-9]\d)-\d\d-\d\d\b", "DAY"),  # those of the data are older
     (r"\b(?<!\.)\d+(\.\d+)? ?(ms|s|CPU s|seconds)\b(?! a test)", "SECONDS"),
     (r"'execution time': [-+.e\d]+", "SECONDS"),
     (r"level [123]\b[^\n|<]*", "LEVEL"),
