@@ -210,7 +210,7 @@ def _judged(
         "files": {path: base64.b85encode(content).decode() for path, content in laid_out(inventory.tree).items()},
         "import_root": import_root(inventory.tree),
         "path": function.module.path,
-        "tests": result.tests[:_TESTS],
+        "tests": sorted(result.tests)[:_TESTS],
         "variants": [
             function.module.text,
             patched(function, Forgery("", "pass\n")),
