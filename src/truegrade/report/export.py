@@ -16,7 +16,7 @@ from truegrade.report import figures
 from truegrade.report.agents import budget_chart
 from truegrade.report.charts.svg import Chart, png, standalone
 from truegrade.report.chosen_samples import NO_REFERENCES, ReportMaterial, gather
-from truegrade.report.document import Table, tables
+from truegrade.report.document import Document, Table, tables
 from truegrade.report.html import report_document, write_report
 from truegrade.report.methods import bibtex
 from truegrade.report.reasoning_document import CHOICE, PREDICTION
@@ -299,6 +299,21 @@ def write_files(folder: Path, made: Mapping[str, bytes]) -> list[Path]:
         make_folder((folder / name).parent)
         write_atomically(folder / name, content)
     return [folder / name for name in made]
+
+
+def write_document_tables(document: Document, file_format: str, folder: Path) -> list[Path]:
+    """Write the tables of a document into a folder, which is made, and return their paths.
+
+    Args:
+        file_format: a name of `TEXTS`.
+
+    Raises:
+        UnknownName: no such format.
+        UserError: the folder cannot be made.
+    """
+    if file_format not in TEXTS:
+        raise UnknownName("format of a table", file_format, TEXTS)
+    return write_files(folder, {name: text.encode() for name, text in show(document, file_format).items()})
 
 
 def make_folder(folder: Path) -> None:

@@ -7,8 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
@@ -27,6 +28,7 @@ from truegrade.apps.repository.source import (
     compiled_files,
     imported_tops,
     installed_packages,
+    packages_with_tests,
     read_modules,
 )
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, Refused, write_content
@@ -60,13 +62,21 @@ class RepositoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of a problem of kind *predict*."""
 
 
-class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one function, as the journal of a build keeps it."""
+class PartOfFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """What a journal keeps of one function."""
 
     key: str
-    """Of the build: another tree, other options, another program or another sandbox have another."""
+    """Of the work (`key_of`): another tree, other options, another program or another sandbox have another."""
     id: str
     line: int
+
+
+_Part = TypeVar("_Part", bound=PartOfFunction)
+
+
+class FunctionPart(PartOfFunction, frozen=True, kw_only=True):
+    """What became of one function, as the journal of a build keeps it."""
+
     rows: dict[str, str]
     """By kind, as one line of JSON."""
     left_out: dict[str, str]
@@ -128,7 +138,7 @@ def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False
     files, unreadable = read_modules(tree)
     if not files:
         raise UserError(f"{tree.name}: no Python module of a package that can be read")
-    limits = Limits(packages=_all_packages(tree), cpu_s=RECORDING_SECONDS, output_bytes=RECORDED_BYTES)
+    limits = Limits(packages=packages_with_tests(tree), cpu_s=RECORDING_SECONDS, output_bytes=RECORDED_BYTES)
     kept = folder / "recording.json"
     with Sandbox(limits, 1, allow_unsafe=allow_unsafe) as sandbox:
         key = key_of(tree, sandbox, "recording")
@@ -147,10 +157,9 @@ def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False
     )
 
 
-def _all_packages(tree: SourceTree) -> tuple[str, ...]:
-    """Installed packages that modules and tests import."""
-    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
-    return installed_packages({*imported_tops(texts), "pytest"}, tree.name)
+def finished_parts(path: Path, kind: type[_Part], key: str, notice: Notice) -> dict[tuple[str, int], _Part]:
+    """What a journal holds of the same work, by id and line of the function."""
+    return {(one.id, one.line): one for one in read_journal(path, kind, notice=notice) if one.key == key}
 
 
 def _kept_recording(path: Path, key: str) -> Recording | None:
@@ -196,8 +205,7 @@ def build_functions(
         key = key_of(inventory.tree, first, options.kinds, options.seed, options.inputs)
         work = _FunctionWork(inventory, options, TwoJails(first, second), key)
         path = folder / _PARTS
-        read = read_journal(path, FunctionPart, notice=notice)
-        earlier = {(one.id, one.line): one for one in read if one.key == key}
+        earlier = finished_parts(path, FunctionPart, key, notice)
         parts: list[FunctionPart] = []
         counts = dict.fromkeys(options.kinds, 0)
         with Journal[FunctionPart](path, notice=notice, fsync_every=1) as journal:
@@ -222,7 +230,7 @@ def two_jails(
     inventory: Inventory, workers: int | None, *, allow_unsafe: bool
 ) -> Iterator[tuple[Sandbox, Sandbox]]:
     """Sandboxes in which functions of a tree may be called, of two hash seeds."""
-    limits = Limits(packages=_all_packages(inventory.tree), cpu_s=_CPU_S, memory_bytes=_MEMORY)
+    limits = Limits(packages=packages_with_tests(inventory.tree), cpu_s=_CPU_S, memory_bytes=_MEMORY)
     with (
         Sandbox(limits, workers, allow_unsafe=allow_unsafe) as first,
         Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
@@ -271,15 +279,18 @@ class _FunctionWork:
         tree = inventory.tree
         self._tree, self._options, self._jails, self._key = tree, options, jails, key
         self._package = Package(inventory.modules)
-        self._side = TestSide(tree, inventory.modules)
+        self._modules = inventory.modules
         self._literals = TreeLiterals(tree.files)
         stubs = {
             path: text.decode("utf-8", "replace") for path, text in tree.files.items() if path.endswith(".pyi")
         }
         self._repository = Repository(inventory.modules, stubs)
         self._why_unrecorded = inventory.recording.why_none
-        self._packages: dict[str, tuple[str, ...]] = {}
-        """By the module that imports them: to find them all that importing it loads is parsed."""
+
+    @cached_property
+    def _side(self) -> TestSide:
+        """Made when it is needed: it parses every test."""
+        return TestSide(self._tree, self._modules)
 
     def part(self, function: FunctionPlace) -> FunctionPart:
         """The rows of a function and why there are no others."""
@@ -315,7 +326,8 @@ class _FunctionWork:
                 why = _why(other)
                 yield from ((kind, why if why == outside else f"{why}: by calls: {outside}") for kind in kinds)
                 return
-        packages = self._packages_of(function.module.dotted)
+        tops = imported_tops(self._package.texts(function.module.dotted))
+        packages = installed_packages(tops, self._tree.name)
         for kind, row in problem_rows(decided, self._tree, packages, kinds, self._jails.first):
             yield kind, row if isinstance(row, str) else encode(row)
 
@@ -326,13 +338,6 @@ class _FunctionWork:
         if why:
             raise NotRecorded(why)
         return decide_by_calls(function, self._package, self._literals, self._jails, self._options.seed)
-
-    def _packages_of(self, dotted: str) -> tuple[str, ...]:
-        """Installed packages that a module, or one of the package that it loads, imports."""
-        if dotted not in self._packages:
-            tops = imported_tops(self._package.texts(dotted))
-            self._packages[dotted] = installed_packages(tops, self._tree.name)
-        return self._packages[dotted]
 
 
 _UNWORKABLE = (RecursionError, SyntaxError, ValueError)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from truegrade.apps.repository.build import Inventory, key_of
+from truegrade.apps.repository.build import Inventory, PartOfFunction, finished_parts, key_of
 from truegrade.apps.repository.functions import FunctionPlace
 from truegrade.apps.repository.packing import body_lines, body_removed
 from truegrade.apps.repository.recording import laid_out
@@ -22,7 +22,7 @@ from truegrade.apps.repository.strength import FunctionResult, runner_source
 from truegrade.apps.repository.suite_summary import ForgeryShown
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Sandbox
-from truegrade.store.journal import Journal, Notice, read_journal
+from truegrade.store.journal import Journal, Notice
 
 _FORGED = "forgeries.jsonl"
 _FUNCTIONS = 3
@@ -123,15 +123,12 @@ return next((held[name] for name in ("expected", "due", "want", "result", "plura
 })  # fmt: skip
 
 
-class ForgedFunction(msgspec.Struct, frozen=True, kw_only=True):
+class ForgedFunction(PartOfFunction, frozen=True, kw_only=True):
     """What the verifiers said of patches to one function, as the journal keeps it."""
 
-    key: str
-    id: str
-    line: int
     usable: bool
     """All of them accept the original and refuse a removed body."""
-    believed: dict[str, tuple[str, ...]] = {}
+    believed: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """By patch, the verifiers that it is paid by."""
 
 
@@ -154,9 +151,7 @@ def try_forgeries(
     """
     key = key_of(inventory.tree, sandbox, "forgeries")
     path = folder / _FORGED
-    earlier = {
-        (one.id, one.line): one for one in read_journal(path, ForgedFunction, notice=notice) if one.key == key
-    }
+    earlier = finished_parts(path, ForgedFunction, key, notice)
     usable: list[ForgedFunction] = []
     with Journal[ForgedFunction](path, notice=notice, fsync_every=1) as journal:
         pieces = _strongest(inventory.functions, results)

@@ -151,9 +151,14 @@ def _found(
 
 def bare(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """A function's text without decorators and comments."""
+    return ast.unparse(undecorated(node))
+
+
+def undecorated(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """A copy of a definition without decorators; its body is the same."""
     made = copy.copy(node)
     made.decorator_list = []
-    return ast.unparse(made)
+    return made
 
 
 def _hangs_on_class(node: ast.AST) -> bool:

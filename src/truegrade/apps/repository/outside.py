@@ -325,12 +325,20 @@ def _check(decided: Decided) -> None:
 
 def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
     """The mutants of a function, in an order that is drawn by the seed."""
-    operators = (*OPERATORS, *WIDER_OPERATORS)
     try:
-        found = mutants_of(normalised(function.source), MutationOptions(operators=operators))
+        return drawn_mutants(normalised(function.source), function.id, seed)
     except (NotAProgram, RecursionError):
         return []
-    return sorted(found, key=lambda one: sha256_json([seed, function.id, one.id]))
+
+
+def drawn_mutants(source: str, name: str, seed: int) -> list[Mutant]:
+    """The mutants of a source in their own layout, in an order that seed and name draw.
+
+    Raises:
+        NotAProgram, RecursionError: as `mutants_of`.
+    """
+    found = mutants_of(source, MutationOptions(operators=(*OPERATORS, *WIDER_OPERATORS)))
+    return sorted(found, key=lambda one: sha256_json([seed, name, one.id]))
 
 
 def rewritings_of(function: FunctionPlace) -> list[str]:

@@ -16,6 +16,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator
 from email.parser import Parser as HeaderParser
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
@@ -309,25 +310,38 @@ def compiled_files(tree: SourceTree) -> list[str]:
 
 def imported_tops(texts: Iterable[str]) -> set[str]:
     """Top-level modules that texts import anywhere; a text that does not parse imports none."""
+    return {top for text in texts for top in _tops_of(text)}
+
+
+@lru_cache(4096)
+def _tops_of(text: str) -> frozenset[str]:
+    """Of one text; kept, since every function of a module asks for all that its module loads."""
+    try:
+        with quietly():
+            nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
     found: set[str] = set()
-    for text in texts:
-        try:
-            with quietly():
-                nodes = [*ast.walk(ast.parse(text))]
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        for node in nodes:
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                found.add((node.module or "").partition(".")[0])
-    return found
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").partition(".")[0])
+    return frozenset(found)
+
+
+def packages_with_tests(tree: SourceTree) -> tuple[str, ...]:
+    """Installed packages that the modules and tests of a tree import, and pytest."""
+    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
+    return installed_packages({*imported_tops(texts), "pytest"}, tree.name)
+
+
+_distributions = cache(metadata.packages_distributions)
 
 
 def installed_packages(tops: Iterable[str], own: str) -> tuple[str, ...]:
     """Installed distributions that hold these modules, by name; none that is, or requires, the one of our own."""
-    known = metadata.packages_distributions()
-    names = {name for top in tops for name in known.get(top, ())}
+    names = {name for top in tops for name in _distributions().get(top, ())}
     return tuple(sorted(name for name in names if _plain(own) not in _required(name)))
 
 

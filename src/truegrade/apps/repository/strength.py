@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import base64
-import copy
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,20 +14,19 @@ from typing import Any
 
 import msgspec
 
-from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, key_of
-from truegrade.apps.repository.functions import FunctionPlace
+from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
+from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, undecorated
+from truegrade.apps.repository.outside import drawn_mutants
 from truegrade.apps.repository.recorder import MAX_TESTS, lay_out, main_arguments
 from truegrade.apps.repository.recording import TEST_SECONDS, asked_of_pytest, laid_out
-from truegrade.apps.repository.source import import_root, imported_tops, installed_packages
-from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
-from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
+from truegrade.apps.repository.source import import_root, packages_with_tests
+from truegrade.builders.mutation.mutants import Mutant, NotAProgram, normalised
 from truegrade.datasets.executions import write_content
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.files.threads import in_order
-from truegrade.records import sha256_json
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.store.journal import Journal, Notice, read_journal
+from truegrade.store.journal import Journal, Notice
 
 MUTANTS = "mutants.jsonl"
 """The journal of an assay: a function a line."""
@@ -79,14 +77,11 @@ class MutantResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was not applicable, or is undecided."""
 
 
-class FunctionResult(msgspec.Struct, frozen=True, kw_only=True):
+class FunctionResult(PartOfFunction, frozen=True, kw_only=True):
     """What became of the mutants of a function, as the journal keeps it."""
 
-    key: str
-    id: str
     place: str
     """For a person: path, line and name."""
-    line: int
     original: str = ""
     """In the layout of the mutants."""
     tests: tuple[str, ...] = ()
@@ -208,9 +203,7 @@ def runner_source(module: str) -> str:
 
 def open_sandbox(inventory: Inventory, workers: int | None, *, allow_unsafe: bool) -> Sandbox:
     """A sandbox in which the tests of a tree may run and fork."""
-    tree = inventory.tree
-    texts = [content.decode("utf-8", "replace") for path, content in tree.files.items() if path.endswith(".py")]
-    packages = installed_packages({*imported_tops(texts), "pytest"}, tree.name)
+    packages = packages_with_tests(inventory.tree)
     limits = Limits(packages=packages, output_bytes=RECORDED_BYTES, processes=_PROCESSES)
     return Sandbox(limits, workers, allow_unsafe=allow_unsafe)
 
@@ -274,9 +267,7 @@ def measure_functions(
     """
     key = key_of(inventory.tree, sandbox, "strength", options)
     path = folder / MUTANTS
-    earlier = {
-        (one.id, one.line): one for one in read_journal(path, FunctionResult, notice=notice) if one.key == key
-    }
+    earlier = finished_parts(path, FunctionResult, key, notice)
     found: dict[tuple[str, int], FunctionResult] = {}
     warm = WarmTests(inventory, sandbox)
     with Journal[FunctionResult](path, notice=notice, fsync_every=1) as journal:
@@ -315,7 +306,7 @@ def _batches(functions: Sequence[ToMeasure]) -> Iterator[list[ToMeasure]]:
 def to_measure(function: FunctionPlace, survey: TestSurvey, options: StrengthOptions) -> ToMeasure | str:
     """The mutants of a function and the tests that decide about them, or why there are none."""
     if function.seen is None:
-        return "no test reaches it"
+        return UNREACHED
     reaching = [test for test in function.seen.tests if test in survey.took]
     if len(function.seen.tests) >= MAX_TESTS:  # more reach it than were noted
         reaching += [test for test in survey.took if test not in {*reaching}]
@@ -332,19 +323,14 @@ def mutants_to_try(function: FunctionPlace, options: StrengthOptions) -> tuple[s
     """A function without decorators and docstring in the layout of mutants, and its mutants drawn by the seed."""
     try:
         original = normalised(ast.unparse(bare_function(function)))
-        operators = (*OPERATORS, *WIDER_OPERATORS)
-        found = mutants_of(original, MutationOptions(operators=operators))
+        return original, drawn_mutants(original, function.id, options.seed)[: options.most]
     except (NotAProgram, RecursionError, ValueError):
         return "", []
-    return original, sorted(found, key=lambda one: sha256_json([options.seed, function.id, one.id]))[
-        : options.most
-    ]
 
 
 def bare_function(function: FunctionPlace) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """A copy of a definition without decorators and docstring."""
-    bare = copy.copy(function.node)
-    bare.decorator_list = []
+    bare = undecorated(function.node)
     if ast.get_docstring(bare) is not None and len(bare.body) > 1:
         bare.body = bare.body[1:]
     return bare

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from truegrade.apps.repository.functions import UNREACHED
 from truegrade.apps.repository.suite_summary import (
     SUMMARY,
     ForgeryShown,
@@ -14,7 +15,6 @@ from truegrade.apps.repository.suite_summary import (
     open_suite,
 )
 from truegrade.apps.repository.survivors import TESTS
-from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.report import format as fmt
 from truegrade.report.document import (
@@ -31,10 +31,9 @@ from truegrade.report.document import (
     Worded,
     only,
 )
-from truegrade.report.export import make_folder
+from truegrade.report.export import make_folder, write_document_tables
 from truegrade.report.page_parts import render_page
 from truegrade.report.show import show
-from truegrade.report.text_files import TEXTS
 from truegrade.store.manifest import write_atomically
 
 PAGE = "report.html"
@@ -85,14 +84,7 @@ def report_files(folder: Path, file_format: str, out: Path | None) -> list[Path]
         page = out or folder / PAGE
         write_atomically(page, render_page(document).encode("utf-8", "replace"))
         return [page]
-    if file_format not in TEXTS:
-        raise UnknownName("format of a table", file_format, TEXTS)
-    place = out or folder / "tables"
-    texts = show(document, file_format)
-    make_folder(place)
-    for name, text in texts.items():
-        write_atomically(place / name, text.encode())
-    return [place / name for name in texts]
+    return write_document_tables(document, file_format, out or folder / "tables")
 
 
 def suite_document(summary: SuiteSummary) -> Document:
@@ -231,7 +223,7 @@ def _tests(summary: SuiteSummary) -> list[Part]:
 
 
 def _unmeasured(summary: SuiteSummary) -> list[Part]:
-    found = {**dict.fromkeys(summary.unreached, "no test reaches it"), **summary.unmeasured}
+    found = {**dict.fromkeys(summary.unreached, UNREACHED), **summary.unmeasured}
     rows: list[list[Cell]] = [[place, why] for place, why in found.items()]
     table = Table(slug="unmeasured", caption="Functions without a measure", head=("function", "why"), rows=rows)
     return [only(On.PAGE | On.FILES, table)] if rows else []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.apps.repository.build import Inventory, key_of, two_jails
+from truegrade.apps.repository.build import Inventory, PartOfFunction, finished_parts, key_of, two_jails
 from truegrade.apps.repository.functions import FunctionPlace
 from truegrade.apps.repository.generating import TreeLiterals
 from truegrade.apps.repository.outside import DecidingCall, accepting, repeating_calls, rewritings_of
@@ -28,7 +28,7 @@ from truegrade.datasets.literal_text import call_text
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Sandbox
-from truegrade.store.journal import Journal, Notice, read_journal
+from truegrade.store.journal import Journal, Notice
 
 TESTS = "test_survivors.py"
 _FOUND = "survivors.jsonl"
@@ -54,12 +54,9 @@ class AddedCall(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the mutants that it was chosen for."""
 
 
-class FoundCalls(msgspec.Struct, frozen=True, kw_only=True):
+class FoundCalls(PartOfFunction, frozen=True, kw_only=True):
     """The calls for the survivors of one function, as the journal keeps them."""
 
-    key: str
-    id: str
-    line: int
     calls: tuple[AddedCall, ...] = ()
     rewritings: tuple[str, ...] = ()
     held_out: int = 0
@@ -137,7 +134,7 @@ def _kept_or_found(
     progress: Callable[[bool], None], notice: Notice,
 ) -> list[FoundCalls]:  # fmt: skip
     path = folder / _FOUND
-    earlier = {(one.id, one.line): one for one in read_journal(path, FoundCalls, notice=notice) if one.key == key}
+    earlier = finished_parts(path, FoundCalls, key, notice)
     found: list[FoundCalls] = []
     with Journal[FoundCalls](path, notice=notice, fsync_every=1) as journal:
         for one in in_order(

@@ -15,17 +15,16 @@ from truegrade.apps.assay.reporting import assay_tables, words
 from truegrade.apps.assay.reporting.assay_tables import MAX_MEASURES, by_grader
 from truegrade.apps.assay.reporting.erred_programs import refused_shown, survivors_shown
 from truegrade.apps.assay.reporting.material import AssayMaterial, ErredProbe, gather_folder
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import UserError
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg_rows import difference_rows
 from truegrade.report.document import Bullets, Code, Document, Folded, On, Part, Prose, Section, only
-from truegrade.report.export import make_folder
+from truegrade.report.export import write_document_tables
 from truegrade.report.glossary import explained, terms_section
 from truegrade.report.markup import Markup, el
 from truegrade.report.page_parts import render_page
 from truegrade.report.show import show
-from truegrade.report.text_files import TEXTS
 from truegrade.store.manifest import write_atomically
 
 if TYPE_CHECKING:
@@ -93,13 +92,7 @@ def report_files(folder: Path, file_format: str, out: Path | None) -> list[Path]
 
 def write_tables(material: AssayMaterial, file_format: str, place: Path) -> list[Path]:
     """Write the tables of an assay into a folder; otherwise as `report_files`."""
-    if file_format not in TEXTS:
-        raise UnknownName("format of a table", file_format, TEXTS)
-    texts = show(assay_document(material), file_format)
-    make_folder(place)
-    for name, text in texts.items():
-        write_atomically(place / name, text.encode())
-    return [place / name for name in texts]
+    return write_document_tables(assay_document(material), file_format, place)
 
 
 def assay_document(material: AssayMaterial) -> Document:
