@@ -149,7 +149,7 @@ def _next(summary: SuiteSummary) -> Iterator[str | Prose]:
     if summary.unreached:
         yield f"No test reaches {fmt.plural(len(summary.unreached), 'function')}."
     if summary.undecided:
-        yield f"{fmt.plural(len(summary.undecided), 'test')} failed or was flaky, and decided nothing."
+        yield f"{fmt.plural(len(summary.undecided), 'failing or flaky test')} decided nothing."
     if summary.idle:
         yield f"{fmt.plural(len(summary.idle), 'test')} noticed no fault first, nor a removed body."
     if forged := [one.name for one in summary.forgeries if any(one.believed.values())]:
