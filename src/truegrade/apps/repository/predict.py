@@ -21,6 +21,7 @@ from truegrade.apps.repository.replaying import TwoJails
 from truegrade.builders.mutation.file import is_askable, mutate_row
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.states import with_states
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, record
 from truegrade.datasets.literal_text import call_text, literal_text
@@ -219,8 +220,11 @@ def prediction_row(
         found = _as_list(found)
         cases = choose_cases(found, inputs, seed, jails.first)
     row = _row(found, record(jails.first, jails.second, found.program, found.function, cases))
-    options = msgspec.structs.replace(_WATCH, seed=seed)
-    (row,) = mutate_row(row, options, jails.first, jails.second)
+    for operators in (OPERATORS, WIDER_OPERATORS):
+        options = msgspec.structs.replace(_WATCH, seed=seed, operators=tuple(operators))
+        (row,) = mutate_row(row, options, jails.first, jails.second)
+        if row.has_mutation:
+            break
     return with_states(row, jails, options)
 
 

@@ -79,7 +79,7 @@ class _Seen(NamedTuple):
 def with_states(row: ExecutionRow, executors: Sequence[Executor], options: MutationOptions) -> ExecutionRow:
     """The row with one value inside each of its calls, drawn by the seed among those that can be asked for.
 
-    Of these a value is preferred that is another one in the row's mutant.
+    Of these a value is preferred that was not asked for in an earlier call, and that is another one in the mutant.
 
     Args:
         row: its programs have one statement a line, as `mutate_row` leaves them.
@@ -101,6 +101,7 @@ def with_states(row: ExecutionRow, executors: Sequence[Executor], options: Mutat
             if one.variable or counts[one.line] not in ({"0"}, {"1"})
             for told in (other[case].told(one.line, one.variable, one.time),)
         ]
+        found = [one for one in found if one.value not in [earlier.value for earlier in drawn]] or found
         found = [one for one in found if one.mutated not in (None, one.value)] or found
         kinds = [[one for one in found if bool(one.variable) is kind] for kind in (True, False)]
         if found:
