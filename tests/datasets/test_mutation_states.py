@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from support.noted_lines import noted_lines
 from truegrade.benchmarks import load_benchmark
+from truegrade.builders.mutation.file import mutate_row
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import observe_calls
 from truegrade.builders.mutation.states import watched_lines, with_states
@@ -150,6 +151,29 @@ def test_a_branch_is_asked_about_by_how_often_it_runs(jails):
         "1", "0",
     ]  # fmt: skip
     assert with_states(row_of(code, "f(3)", "f(4)"), jails, MutationOptions()).states == ()
+
+
+HASHED = """\
+def f(text):
+    order = list(set(text + 'abcdefgh'))
+    last = sorted(order)[-1] * 2
+    return len(order)"""
+
+
+def test_what_hangs_on_the_hash_seed_is_not_asked_for_and_no_mutant(jails):
+    row = row_of(HASHED, "f('x')", "f('yz')")
+    alone = {one.variable for seed in range(9) for one in with_states(row, jails[:1], seeded(seed)).states}
+    both = {one.variable for seed in range(9) for one in with_states(row, jails, seeded(seed)).states}
+    assert (alone, both) == ({"order", "last"}, {"last"})
+    code = "def f(text):\n    order = list(set(text))\n    return order if len(text) > 9 else 0"
+    row = row_of(code, "f('abcdefgh')")
+    for witness, has_one in ((jails[0], True), (jails[1], False)):
+        (made,) = mutate_row(row, MutationOptions(operators=("negate-condition",)), jails[0], witness)
+        assert made.has_mutation is has_one and made.states == ()
+
+
+def seeded(seed):
+    return MutationOptions(seed=seed)
 
 
 STATES = [
