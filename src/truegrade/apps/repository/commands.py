@@ -177,7 +177,7 @@ def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) ->
 def _next_commands(files: dict[str, Path]) -> Sequence[str]:
     """Commands that ask a model what was built."""
     return [
-        f"truegrade run execution-prediction --data {path} --model ..."
+        f"truegrade run execution-prediction --data {path} --model ...  # also with -T asks=states"
         if kind == "predict"
         else f"truegrade run {path} --model ..."
         for kind, path in files.items()
