@@ -58,7 +58,8 @@ INFO = AgentInfo(
             "ours",
         ),
         AgentRule(
-            "not reproduced: other edit formats, questions in a try after lint errors, summaries of a long chat",
+            "not reproduced: other edit formats and fences, questions in a try after lint errors, summaries of a"
+            " long chat",
             f"{SOURCE} aider/coders/base_coder.py",
         ),
     ),

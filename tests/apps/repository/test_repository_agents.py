@@ -33,6 +33,8 @@ import os
 
 from .sizes import LIMIT
 
+compile = exec = None
+
 
 def fitted(n: int) -> int:
     """What fits.
@@ -256,6 +258,7 @@ def played(package, port, endless=False):
             block("run", *hunt(package, port, wanted).split("\n")),
             block("run", "while True: pass" if endless and name == "room" else "[{}][0]['key']"),
             block("run", "print('x' * 30_000)", "1 / 0"),
+            block("run", "def ("),
             replacing(PATH, shown, BODIES[name]),
             replacing(PATH, "import os", TOP),
             block("run", "print([fitted(n) for n in (0, 5)], Shelf(1).room)"),
@@ -316,8 +319,8 @@ def test_edit_from_the_build_to_the_report(built, port, tmp_path, kind):
         done = CliRunner().invoke(main, command(folder, kind, server.url, tmp_path / "run", "--agent", "edit"))
     assert done.exit_code == 0, done.output
     assert "edit with" in done.output and "solves 100.0 %" in done.output
-    last = {messages[0]["content"]: messages for messages in asked if len(messages) == 33}
-    assert len(asked) == 34 and len(last) == 2
+    last = {messages[0]["content"]: messages for messages in asked if len(messages) == 35}
+    assert len(asked) == 36 and len(last) == 2
     for first, messages in last.items():
         told = [message["content"] for message in messages if message["role"] == "user"][1:]
         assert [said.rpartition("\n\n")[2] for said in told[:2]] == ["(29 replies left)", "(28 replies left)"]
@@ -326,17 +329,18 @@ def test_edit_from_the_build_to_the_report(built, port, tmp_path, kind):
             "error: give one block", "src/pack/__init__.py\n", "    1 ", "    1 LIMIT = 4\n\n", "error: no file",
             "src/pack/shelf.py:", "error: give one block", f"refused: only {PATH} can be changed",
             "error: these lines stand 0 times", "refused: the file would be no Python", "seen True found [] ",
-            "[time_limit]" if slow else "Traceback ", "x" * 10_000 + "\n...", "done\n", "done\n",
+            "[time_limit]" if slow else "Traceback ", "x" * 10_000 + "\n...", "Traceback ", "done\n", "done\n",
         ]  # fmt: skip
         assert [said[: len(due)] for said, due in zip(told, begins, strict=False)] == begins
+        assert "SyntaxError" in told[13] and "_loading" not in told[13]
         right = "8011" if "Shelf.room" in first else "[6007, 19]"
-        assert right in told[15], told[15]
+        assert right in told[16], told[16]
     run = Run.open(tmp_path / "run")
     assert all(verdict.passed for verdict in run.verdicts("strict"))
     about = run.summary["agent"]
-    assert (about["rounds"], about["trials"], about["official_tests"]) == ({"17": 2}, 8, False)
+    assert (about["rounds"], about["trials"], about["official_tests"]) == ({"18": 2}, 10, False)
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "an agent that reads, edits and runs code; not pass@1 of the model" in page and "2 after 17" in page
+    assert "an agent that reads, edits and runs code; not pass@1 of the model" in page and "2 after 18" in page
 
 
 def test_out_of_turns_the_file_is_handed_in_as_it_is(built, port, tmp_path):

@@ -42,11 +42,12 @@ _CALLS = "list, read, search, replace, run, submit"
 _LINES = re.compile(r"(.+?)(?:\s+(\d+))?(?:\s+(\d+))?")
 _REPLACE = re.compile(r"<{7} SEARCH\n(.+?)^={7}\n(.*?)^>{7} REPLACE\s*", re.DOTALL | re.MULTILINE)
 _RUN = """\
-_loading, _code = {loading!r}, {code!r}
-exec(_loading, globals())
-exec(compile(_code, "snippet.py", "exec"), globals())
+_loading, _code, _run, _space = {loading!r}, {code!r}, exec, globals()
+_code = compile(_code, "snippet.py", "exec")
+_run(_loading, _space)
+_run(_code, _space)
 """
-"""No line of it that a traceback may show holds more than a name."""
+"""No line that a traceback may show holds more than names, and the module may have its own `compile`."""
 
 
 # --------------------------------------------------------------------------------- the tree of a problem
