@@ -9,6 +9,13 @@ from support.thorough import one_in
 from truegrade.profiles.prompt_building import choice_prompts, output_prompts
 from truegrade.records import ChoiceTask, OutputTask
 
+STATED = {
+    "id": "r", "function_name": "f", "code": "def f(n):\n    total = n * 3\n    return total - 1", "input": "2",
+    "output": "5", "mutated_code": "def f(n):\n    total = n + 3\n    return total - 1", "mutated_output": "4",
+    "states": [
+        {"line": 2, "variable": "total", "value": "6", "mutated": "5"}, {"line": 2, "value": "1", "mutated": "1"},
+    ],
+}  # fmt: skip
 G = OutputTask(program="", function="g", arguments="", expected="1")
 PAIR = ChoiceTask(
     programs=("", ""), function="g", arguments="", expected=("1", "2"), original="A", item="", case=0
@@ -66,6 +73,13 @@ def test_dsl_list_as_a_choice(execution_rows, tmp_path):
     perfect("dsl-list", execution_rows, tmp_path, "default", 20, task="choice")
 
 
+@pytest.mark.parametrize("variant", ["default", "base"])
+def test_every_true_value_inside_calls_is_right(variant, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(STATED))
+    perfect("execution-prediction", path, tmp_path, variant, 4, asks="states")
+
+
 def test_test_output_prediction(tmp_path):
     tests = [{"input": '"a"\n[1, true]', "output": '{"k": [null, "x == y"]}', "testtype": "functional"}]
     row = {
@@ -80,7 +94,14 @@ def test_test_output_prediction(tmp_path):
 
 
 def test_baselines_that_know_nothing_answer_every_task(execution_rows, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(STATED))
     for model in ("lookup", "empty"):
+        run = truegrade.run(
+            "execution-prediction", model=f"baseline/{model}", data=path, task_args={"asks": "states"},
+            out=tmp_path / model / "states",
+        )  # fmt: skip
+        assert {verdict.reason.value for verdict in run.verdicts("strict")} <= {"passed", "wrong_answer"}
         for benchmark in ("execution-prediction", "execution-choice"):
             run = truegrade.run(
                 benchmark, model=f"baseline/{model}", data=execution_rows, out=tmp_path / model / benchmark

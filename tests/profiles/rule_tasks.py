@@ -11,7 +11,7 @@ from profile_rows import oracle, problem, problems, suite_problem
 from support.stand_in_data import write_stand_in
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles.base import covered_benchmarks
-from truegrade.records import Case, CasesTask, Pairing, Problem, SuiteTask
+from truegrade.records import AskedState, Case, CasesTask, Pairing, Problem, SuiteTask
 
 _METHOD = (
     "def add(*args, **named):\n    return Solution().add(*args, **named)\n\n\n"
@@ -39,6 +39,7 @@ _PATCHED = "import json, unittest\nfrom unittest.mock import patch\nclass TestCa
 _PATCHED += "    @patch('json.loads', return_value=3)\n    def test_add(self, loads):\n"
 _PATCHED += "        self.assertEqual(add('x', 2), 3)\n    def test_more(self):\n"
 _PATCHED += "        self.assertEqual(add('5', 2), 5)\n"
+_STATED = "def f(x):\n    y = x + 1\n    return -y"
 _READS = "import json\ndef add(a, b):\n    return json.loads(a)\n"
 
 
@@ -169,6 +170,10 @@ TASKS = {
     "output": output_problem,
     "nested output": lambda: output_problem(("def f(x):\n    return [x, {1: 2}]", "1", "[1, {1: 2}]")),
     "pairs of outputs": lambda: output_problem(("def f(x):\n    return x", "1", "1"), "livecodebench-execution"),
+    "state": lambda: output_problem(
+        (_STATED, "1", "2"), "execution-prediction", state=AskedState(line=2, variable="y")
+    ),
+    "runs": lambda: output_problem((_STATED, "1", "1"), "execution-prediction", state=AskedState(line=2)),
     "prediction": lambda: output_problem(("def f(x):\n    return x", "1", "1"), "execution-prediction"),
     "crux": lambda: output_problem(("def f(x):\n    return x", "1", "1")),
     "crux input": lambda: input_problem(("def f(x):\n    return x % 10", "1", "1")),

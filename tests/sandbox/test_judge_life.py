@@ -38,6 +38,8 @@ def judge(sandbox, tests, program=ECHO):
         (ECHO, "assert f(1) == 2", "wrong_answer"),
         ("def f(x): raise ValueError(x)", "f(1)", "runtime_error"),
         ("def f(x): raise KeyError(x)", "try:\n    f(1)\nexcept KeyError:\n    pass", "passed"),
+        (ECHO, "f(1) + 'a'", "wrong_answer"),
+        ("def f(x): return x - 1", "assert f(2 if f(1) else 3) == 2", "passed"),  # not as foretold
     ],
 )
 def test_lives_on_after_an_ordinary_end(single, alive, program, tests, status):
@@ -59,7 +61,8 @@ def test_lives_on_after_an_ordinary_end(single, alive, program, tests, status):
             (ECHO, "while True: pass", "grader_error"),
             (ECHO, "f(1)\nwhile True: pass", "time_limit"),
             (ECHO, "import nothing_of_this_name", "grader_error"),
-            (ECHO, "f(1) + 'a'", "wrong_answer"),
+            (ECHO, "1 + 'a'", "grader_error"),
+            (ECHO, "f(1)\nraise MemoryError", "memory_limit"),
             (ECHO, "f(1)\nraise SystemExit", "wrong_answer"),
             (ECHO, "import os\nf(1)\nos._exit(0)", "runtime_error"),
             (ECHO, "import math\nmath.pi = 3\nassert f(1) == 1", "passed"),

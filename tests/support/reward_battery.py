@@ -27,6 +27,18 @@ RIGHT = {
     "stdio": "numbers = [int(word) for word in input().split()]\nprint(max(numbers) - min(numbers))",
 }
 WRONG = {"function": "def spread(numbers):\n    return 6", "stdio": "print(6)"}
+ROW = json.dumps(
+    {
+        "id": "tool.spread/write",
+        "prompt": "The function `spread` belongs to the file `tool.py`. Its body is missing here.",
+        "entry_point": "spread",
+        "prefix": "import os\n",
+        "tests": "\n".join(ASSERTS),
+        "reference": RIGHT["function"],
+        "tags": {"kind": "write", "tier": "outside"},
+    }
+)
+"""A problem of a repository, as a row of own problems is written."""
 UNREADABLE = ("[]", '{"inputs": [], "outputs": []}', "not tests at all", None)
 """Ground truths of which nothing can be known."""
 
@@ -41,7 +53,7 @@ def battery(form: TaskForm, ground_truth: Any, cheats: int | None = None) -> lis
 
     Args:
         form: of the task.
-        ground_truth: `ASSERTS` and `CALLS` for functions, `STDIO` for programs.
+        ground_truth: `ASSERTS`, `CALLS` and `ROW` for functions, `STDIO` for programs.
         cheats: one of each channel where it is 1; all where it is None.
     """
     name = "spread" if form == "function" else ""

@@ -18,7 +18,7 @@ from truegrade.datasets.identity import Familiar, shape
 from truegrade.errors import BadRecord, DataMissing, UnknownName, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.literals import compare
-from truegrade.records import ChoiceTask, Covariates, OutputTask, Pairing, Problem
+from truegrade.records import AskedState, ChoiceTask, Covariates, OutputTask, Pairing, Problem
 
 # ----------------------------------------------------------------------------------------------------------------
 # Execution prediction and choice from the user's own file, and the cases that all execution benchmarks share.
@@ -37,14 +37,18 @@ class ExecutionCase(msgspec.Struct, frozen=True, kw_only=True):
     """One call of one row's program."""
 
     id: str
-    """``ROW``, or ``ROW/caseK`` where the row has several."""
+    """``ROW``, or ``ROW/caseK`` where the row has several; ``ROW/stateK`` for a value inside a call."""
     number: int
+    """Among the calls of the row, or the values inside them."""
+    call: int
     arguments: str
     """Text between the parentheses."""
     expected: str
     """What the original returns."""
     mutated: str | None
     """What the mutant returns; None where the row has no mutant."""
+    state: AskedState | msgspec.UnsetType = msgspec.UNSET
+    """Set where a value inside the call is asked for; ``expected`` and ``mutated`` are then that value."""
 
 
 def read_rows(benchmark: str, data: Path | None, args: Mapping[str, str]) -> Rows[ExecutionRow]:
@@ -130,6 +134,7 @@ def cases_of(path: Path, row: ExecutionRow) -> Iterator[ExecutionCase]:
         yield ExecutionCase(
             id=str(row.id) if len(inputs) == 1 else f"{row.id}/case{number}",
             number=number,
+            call=number,
             arguments=arguments,
             expected=output.strip(),
             mutated=mutated[number].strip() if has_mutant(row) else None,
@@ -164,7 +169,7 @@ def operator_of(row: ExecutionRow) -> str:
 def steps_of(row: ExecutionRow, case: ExecutionCase) -> int | None:
     """Lines that the original executes on a call; None where the row does not say."""
     steps = (row.metrics or {}).get("steps")
-    found = steps[case.number] if isinstance(steps, list) and case.number < len(steps) else steps
+    found = steps[case.call] if isinstance(steps, list) and case.call < len(steps) else steps
     return found if isinstance(found, int) else None
 
 
@@ -284,6 +289,7 @@ PROGRAMS = ("all", "original", "mutant", "preserved")
 
 PREDICTION_ARGS = {
     "programs": "which programs are asked: all that the file has (default), original, mutant, preserved",
+    "asks": "what is asked: outputs (default), what calls return; or states, values inside the calls",
     **ARGUMENTS,
 }
 
@@ -296,21 +302,54 @@ def load_prediction(data: Path | None, args: Mapping[str, str], name: str = PRED
         BadRecord: a row is not of the schema, contradicts itself, or shares its id with another.
     """
     check_arguments(name, args, PREDICTION_ARGS)
-    wanted = choice(args, "programs", PROGRAMS)
+    wanted, asks = choice(args, "programs", PROGRAMS), choice(args, "asks", ("outputs", "states"))
     rows = read_rows(name, data, args)
     path = Path(rows.source)
     measured = _measure(dict.fromkeys(row.code for row in rows.rows))
+    find = _states_of if asks == "states" else cases_of
     problems = tuple(
         problem
         for row in rows.rows
-        for case in cases_of(path, row)
+        for case in find(path, row)
         for problem in _problems(row, case, name, rows.dataset_sha256, measured)
         if wanted in ("all", problem.tags["shown"])
     )
+    of = "states in " if asks == "states" else ""
     return benchmark_of(
         name, rows, problems, args, what="program",
-        lacks=f"{wanted} programs; `truegrade data mutate` makes mutants",
+        lacks=f"{of}{wanted} programs; `truegrade data mutate` makes mutants",
     )  # fmt: skip
+
+
+def _states_of(path: Path, row: ExecutionRow) -> Iterator[ExecutionCase]:
+    """The values inside the calls of a row, each a case of its own.
+
+    Raises:
+        BadRecord: as `cases_of`; or there is no such call or line, or what is called a variable is no name.
+    """
+    cases = list(cases_of(path, row))
+    for number, state in enumerate(row.states):
+        said = f"row {row.id!r}, state {number}:"
+        if state.case >= len(cases):
+            raise BadRecord(path, f"{said} there are {len(cases)} calls", field="states")
+        if state.line > min(map(len, _sources(row))):
+            raise BadRecord(path, f"{said} the program has no line {state.line}", field="states")
+        if state.variable and not state.variable.isidentifier():
+            raise BadRecord(path, f"{said} {state.variable!r} is no name of a variable", field="states")
+        yield msgspec.structs.replace(
+            cases[state.case],
+            id=f"{row.id}/state{number}",
+            number=number,
+            call=state.case,
+            expected=state.value.strip(),
+            mutated=state.mutated.strip() if has_mutant(row) and state.mutated is not None else None,
+            state=AskedState(line=state.line, variable=state.variable, time=state.time),
+        )
+
+
+def _sources(row: ExecutionRow) -> Iterator[list[str]]:
+    """The lines of the program, and of its mutant."""
+    return (code.split("\n") for code in (row.code, row.mutated_code) if code is not None)
 
 
 _Measure = Callable[[str], Covariates | None]
@@ -351,6 +390,7 @@ def _problems(
                 arguments=case.arguments,
                 expected=expected,
                 pairing=pairing,
+                state=case.state,
             ),
             tags=tags_of(row, shown=pairing.shown, mutation=pairing.mutation),
         )
@@ -364,7 +404,7 @@ def _programs(row: ExecutionRow, case: ExecutionCase) -> Iterator[tuple[str, str
     if row.mutated_code is not None and case.mutated is not None:
         mutant = Pairing(item=item, case=case.number, shown="mutant", other=case.expected, mutation=operator)
         yield "~mutant", row.mutated_code, case.mutated, mutant
-    for variant in row.preserved:
+    for variant in () if case.state else row.preserved:  # whose lines are others
         same = Pairing(item=item, case=case.number, shown="preserved", mutation=variant.rewriting)
         yield f"~{variant.rewriting}", variant.code, case.expected, same
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -55,6 +55,27 @@ class Preserved(msgspec.Struct, frozen=True, kw_only=True):
     code: str
 
 
+Natural = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class RecordedState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a program holds, or has done, inside one of its calls; asked for beside what the call returns."""
+
+    case: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Number of the call, from 0."""
+    line: Natural
+    """Of ``code``, from 1."""
+    variable: str = ""
+    """Whose value is asked for, directly after the line has run; empty where it is asked how often the line runs,
+    0 for a branch that is not taken."""
+    time: Natural = 1
+    """How often it has run then during the call, in whatever frames."""
+    value: str
+    """A literal."""
+    mutated: str | None = None
+    """The same of ``mutated_code``; None where that has no such value."""
+
+
 class ExecutionRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One program and its cases."""
 
@@ -72,6 +93,7 @@ class ExecutionRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     has_mutation: bool | None = None
     mutation_info: MutationInfo | None = None
     preserved: tuple[Preserved, ...] = ()
+    states: tuple[RecordedState, ...] = ()
     question_id: str | int | None = None
     """Rows that share a question are one cluster."""
     difficulty: str | int | None = None

@@ -43,6 +43,7 @@ _MEANINGS = {
     "has_mutation": "whether there is a mutant",
     "mutation_info": "how the mutant was made and chosen",
     "preserved": "rewritings that mean the same",
+    "states": "values inside the calls",
     "question_id": "rows that share it are one cluster",
     "difficulty": "as the source names it",
     "contest_id": "number of the contest",

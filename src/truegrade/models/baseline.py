@@ -497,7 +497,7 @@ def _reference(problem: Problem, prompt: Prompt) -> str:
             return _code(prompt, reference)
         case ContestTask(reference=reference):
             return _code(prompt, reference) if reference else NO_REFERENCE
-        case OutputTask(function=function, arguments=arguments, expected=expected):
+        case OutputTask(claimed=(function, arguments), expected=expected):
             claim = CallClaim(f"{function}({arguments})", expected)
         case ChoiceTask(function=function, arguments=arguments, expected=(expected, _)):
             claim = CallClaim(f"{function}({arguments})", expected)

@@ -7,7 +7,16 @@ from typing import Literal
 
 from truegrade import prompts
 from truegrade.grading.repairs import RepairTask
-from truegrade.records import ChoiceTask, Completion, ContestTask, InputTask, Message, OutputTask, Prompt
+from truegrade.records import (
+    AskedState,
+    ChoiceTask,
+    Completion,
+    ContestTask,
+    InputTask,
+    Message,
+    OutputTask,
+    Prompt,
+)
 
 CODEX_STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """Stop strings of the Codex paper, arXiv 2107.03374 section 3.1."""
@@ -91,6 +100,8 @@ def output_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
     """Prompts for a program and a call; where a question in words stands instead of the program, for that."""
     if task.question:
         return _question_prompts(task)
+    if task.state:
+        return _state_prompts(task, task.state)
     seed = {"program": task.program, "fn": task.function, "args": task.arguments}
     whole = {"code": task.program, "call": f"{task.function}({task.arguments})"}
     choices: dict[str, RenderPrompt] = {
@@ -154,6 +165,22 @@ def choice_prompts(task: ChoiceTask) -> dict[str, RenderPrompt]:
         "bedrock": lambda: chat("exec.choice.bedrock", values, system="exec.system.bedrock"),
         "leetcode-notebook": lambda: chat("exec.choice.leetcode_notebook", values),
         "dsl-notebook": lambda: chat("exec.choice.dsl_notebook", values),
+    }
+
+
+def _state_prompts(task: OutputTask, state: AskedState) -> dict[str, RenderPrompt]:
+    asked = "{}({})".format(*state.claimed)
+    where = f"line {state.line}, `{task.program.split(chr(10))[state.line - 1].strip()}`,"
+    meaning = f"{asked} stands for the number of times that {where} runs during the call, 0 if it does not run."
+    if state.variable:
+        times = "once" if state.time == 1 else f"{state.time} times"
+        after = f"directly after {where} has run {times} during the call"
+        meaning = f"{asked} stands for the value of the variable `{state.variable}` {after}."
+    call = f"{task.function}({task.arguments})"
+    values = {"program": task.program, "call": call, "asked": asked, "meaning": meaning}
+    return {
+        "default": lambda: chat("strict.state.user", values),
+        "base": lambda: base("strict.state.user", values, stop=_STOP),
     }
 
 

@@ -345,7 +345,7 @@ def _why_unread(outputs: Iterable[str]) -> str | None:
 def _replied(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
     """What a reply predicts."""
     if isinstance(task, OutputTask):
-        return extract_output(text, task.function, task.arguments)
+        return extract_output(text, *task.claimed)
     if isinstance(task, InputTask):
         return extract_input(text, task.function, task.program)
     return extract_choice(text, task.function, task.arguments)
@@ -354,7 +354,7 @@ def _replied(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
 def _given(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
     """What text that somebody already extracted predicts."""
     if isinstance(task, OutputTask):
-        return extract_output_answer(text, asked=(task.function, task.arguments))
+        return extract_output_answer(text, asked=task.claimed)
     if isinstance(task, InputTask):
         return extract_input_answer(text, program=task.program)
     return extract_choice_answer(text)

@@ -161,6 +161,24 @@ class CasesTask(msgspec.Struct, frozen=True, kw_only=True, tag="cases"):
     cpu_s: float | None = None
 
 
+class AskedState(msgspec.Struct, frozen=True, kw_only=True):
+    """A value inside a call, as papers on execution reasoning ask for it (RE2-Bench, CodeSense, RepoReason)."""
+
+    line: int
+    """Of the program, from 1."""
+    variable: str = ""
+    """Empty where it is asked how often the line runs."""
+    time: int = 1
+    """How often the line has run when the variable holds the value."""
+
+    @property
+    def claimed(self) -> tuple[str, str]:
+        """Name and arguments of the call that stands for the value in question and answer."""
+        if not self.variable:
+            return "runs_of", f"line={self.line}"
+        return "value_of", f"{self.variable!r}, line={self.line}, time={self.time}"
+
+
 class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_prediction"):
     """Read a program and a call; predict the value that the call returns."""
 
@@ -176,6 +194,13 @@ class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_predicti
     ``program`` is then only its signature."""
     pairing: Pairing | None = None
     """Set where programs may have several calls, and mutants."""
+    state: AskedState | msgspec.UnsetType = msgspec.UNSET
+    """Set where a value inside the call is asked for, not what it returns."""
+
+    @property
+    def claimed(self) -> tuple[str, str]:
+        """Name and arguments of the call whose value a reply states."""
+        return self.state.claimed if self.state else (self.function, self.arguments)
 
 
 class ChoiceTask(msgspec.Struct, frozen=True, kw_only=True, tag="execution_choice"):

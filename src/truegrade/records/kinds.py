@@ -23,6 +23,7 @@ Kind = Literal[
     "repair",
     "output_prediction",
     "test_output_prediction",
+    "state_prediction",
     "input_prediction",
     "execution_choice",
     "contest",
@@ -30,8 +31,8 @@ Kind = Literal[
 ]
 """Kinds of problem: complete a function from its head (HumanEval); write one from a description (MBPP); either,
 compared with a reference on inputs (the plus sets); repair a program;
-predict an output, of a program or of a described function; predict an input; choose between two programs; solve a
-contest problem; write what a suite of unit tests is about (BigCodeBench)."""
+predict an output, of a program or of a described function; predict a value inside a call; predict an input; choose
+between two programs; solve a contest problem; write what a suite of unit tests is about (BigCodeBench)."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _KIND_OF: dict[type, Kind] = {
     OracleTask: "oracle",
@@ -50,5 +51,7 @@ def problem_kind(task: Task) -> Kind:
     if isinstance(task, FunctionTask):
         return "function" if task.prefix else "description"
     if isinstance(task, OutputTask):
+        if task.state:
+            return "state_prediction"
         return "test_output_prediction" if task.question else "output_prediction"
     return _KIND_OF[type(task)]

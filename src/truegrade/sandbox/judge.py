@@ -9,8 +9,9 @@ each other, never that from programs: all it ever gets of a program is plain dat
 its own. No verdict changes, because whatever could reach the next sample ends the process instead:
 
 - tests that can change more than their own namespace (`truegrade.sandbox.judging`);
-- any end other than a pass, a failed assertion or an exception of the program, which includes forgeries, limits
-  and tests that do not run; and, as the supervisor kills it then, a hang;
+- any end other than a pass, a failed assertion, an exception of the program or one that plain values cause, and
+  a forecast that failed: which leaves forgeries, limits and tests that do not run; and, as the supervisor kills
+  it then, a hang;
 - a peak of memory above what it began with by `BLOAT_BYTES`, which the next sample would lack.
 
 The supervisor replaces it after a thousand samples all the same, and when it says anything unasked.
@@ -88,6 +89,13 @@ MAX_MESSAGE = 2000
 """Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
 OUTCOMES = "suite_outcomes"
 """Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, and the rest."""
+
+
+_OF_VALUES = {
+    *(AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeError, ValueError),
+    *(OverflowError, ZeroDivisionError),
+}
+"""What operators and methods of plain data raise: the next sample's tests are as they would be without."""
 
 
 class Over(BaseException):
@@ -262,11 +270,12 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         table = _offer(job, link, namespace)
         exec(plan.tests, namespace)
     except BaseException as error:
-        again = again and (error is link.raised or type(error) is AssertionError)
         status, detail = link.over or blame(error, link, job["tests"])
+        ordinary = error is link.raised or type(error) in _OF_VALUES
+        again = again and status != GRADER_ERROR and (ordinary or status == DEVIATED)
     else:
         status, detail = link.over or (PASSED, "")
-    again = again and link.over is None
+    again = again and (link.over is None or status == DEVIATED)
     if (outcomes := namespace.get(OUTCOMES)) is not None:
         detail = f"{outcomes};{','.join(sorted(table.met)) if table else ''};{detail}"
     if again:

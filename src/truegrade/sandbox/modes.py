@@ -211,11 +211,11 @@ def _verdict_of_judge(run: Supervisor) -> Stop:
     """How the judge says that the run ended, or how it ended without the judge."""
     try:
         match run.receive():
-            case ("verdict", str(status), *_) if status == DEVIATED:
-                raise Deviated
             case ("verdict", str(status), str(detail), bool(again), float(used_s)):
                 if again:
                     run.release_judge(used_s)
+                if status == DEVIATED:
+                    raise Deviated
                 return Stop(status, detail)
             case _:
                 return run.death()

@@ -10,6 +10,9 @@ from click.testing import CliRunner
 
 from support.commands import signalled
 from support.repository_package import write_package
+from truegrade.apps.repository import recording, strength
+from truegrade.apps.repository.build import take_inventory
+from truegrade.apps.repository.source import read_tree
 from truegrade.cli import main
 
 FILES = {
@@ -231,6 +234,33 @@ def test_killed_and_started_again_it_gives_the_same(assayed, tmp_path):
     (whole, again) = (json.loads((folder / "strength.json").read_text()) for folder in (out, tmp_path / "out"))
     assert again == whole
     assert (tmp_path / "out" / "test_survivors.py").read_text() == (out / "test_survivors.py").read_text()
+
+
+def test_tests_that_do_not_end_decide_nothing_and_the_others_do(tmp_path, monkeypatch):
+    for module in (recording, strength):
+        monkeypatch.setattr(module, "TEST_SECONDS", 1)
+    test = """
+import time
+from tool import f
+
+def test_spins():
+    while True:
+        f(1)
+
+def test_sleeps():
+    time.sleep(600)
+
+def test_decides():
+    assert f(1) == 1
+"""
+    package = write_package(tmp_path / "package", {"tool.py": F, "test_it.py": test})
+    inventory = take_inventory(read_tree(str(package)), tmp_path / "out")
+    with strength.open_sandbox(inventory, 1, allow_unsafe=False) as sandbox:
+        survey = strength.survey_tests(inventory, sandbox, tmp_path / "out", 0)
+    assert list(survey.took) == ["test_it.py::test_decides"]
+    assert survey.undecided == dict.fromkeys(
+        ("test_it.py::test_spins", "test_it.py::test_sleeps"), "fails: took more seconds than a test may"
+    )
 
 
 @pytest.mark.parametrize(

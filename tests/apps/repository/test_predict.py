@@ -4,6 +4,7 @@ import textwrap
 
 import pytest
 
+from support.noted_lines import noted_lines
 from support.repository_package import write_package
 from truegrade.apps.repository.functions import ParsedModule, list_functions
 from truegrade.apps.repository.predict import prediction_row, pure_function
@@ -137,7 +138,8 @@ def test_a_pure_function_is_found_with_what_it_needs(folder):
 def test_rows_come_from_the_jail_and_repeat_to_the_byte(folder, jails, tmp_path):
     rows, refused = made_of(folder, jails)
     assert list(rows) == ["chunks", "reduce_all", "words", "keeps", "yields", "mystery", "several"]
-    assert rows["chunks"].metadata == {"source": "truegrade repository", "file": "pkg/tools.py", "line": 9}
+    origin = {"source": "truegrade repository", "file": "pkg/tools.py", "line": 9}
+    assert {name: rows["chunks"].metadata[name] for name in (*origin, "mutation")}.items() > origin.items()
     assert rows["chunks"].id == "pkg.tools.chunks/predict" and rows["yields"].function_name == "yields_as_list"
     assert all(len(set(row.output)) == 3 for row in rows.values())
     assert "os" in refused["reads_environment"] and "not deterministic" in refused["unordered"]
@@ -233,13 +235,12 @@ def test_names_of_other_modules_become_part_of_the_program(mined):
             try:
                 return pieces(text.strip())
             except Wrong:
-                return None
-        """)
+                return None""")
 
 
 def test_static_untyped_stubbed_and_yielding_functions_are_mined(mined):
     assert sorted(mined) == ["Namer.initials", "count", "pairs", "parts", "safe"]
-    assert mined["pairs"].code.endswith("    return list(pairs(*args, **kwargs))\n")
+    assert mined["pairs"].code.endswith("    return list(pairs(*args, **kwargs))")
 
 
 def test_calls_are_chosen_that_go_different_ways(mined, jails):
@@ -249,6 +250,26 @@ def test_calls_are_chosen_that_go_different_ways(mined, jails):
     assert "None" in row.output
     (mutated,) = mutate_rows([row], MutationOptions(), jails.first)
     assert mutated.has_mutation
+
+
+def test_rows_have_mutants_and_values_inside_calls_as_copies_of_both_programs_tell_them(tmp_path, jails):
+    rows, _ = made_of(write_package(tmp_path / "package"), jails)
+    assert sum(bool(row.has_mutation) for row in rows.values()) >= 7
+    assert {"words", "slug", "letters", "counts", "steps", "push"} <= {name for name in rows if rows[name].states}
+    variables = [bool(state.variable) for row in rows.values() for state in row.states]
+    assert {True, False} == {*variables}
+    for row in rows.values():
+        assert len(row.states) <= len(row.input)
+        for state in row.states:
+            assert state.value not in (row.output[state.case], "None")
+            assert state.value == told_by_copy(row.code, row.input[state.case], state)
+            if state.mutated is not None:
+                assert state.mutated == told_by_copy(row.mutated_code, row.input[state.case], state)
+
+
+def told_by_copy(code, call, state):
+    notes = noted_lines(code, call, {state.line: state.variable})[state.line]
+    return notes[state.time - 1] if state.variable else str(len(notes))
 
 
 def test_a_call_that_ends_its_process_does_not_end_the_others(jails):

@@ -92,7 +92,14 @@ def test_a_run_asks_for_them_and_the_reference_solves_all(built, tmp_path):
         "--model",
         "baseline/reference",
     ]
-    ran = CliRunner().invoke(main, [*predicted, "--out", str(tmp_path / "p")])
+    for name, more in {"outputs": [], "states": ["-T", "asks=states"]}.items():
+        ran = CliRunner().invoke(main, [*predicted, *more, "--out", str(tmp_path / name), "--json"])
+        assert ran.exit_code == 0, ran.output
+        verdicts = rows(tmp_path / name / "verdicts.strict@5.jsonl")
+        assert all(one["passed"] for one in verdicts) and any("~mutant" in one["problem_id"] for one in verdicts)
+        assert ("/state" in verdicts[0]["problem_id"]) is (name == "states")
+    chosen = ["execution-choice" if word == "execution-prediction" else word for word in predicted]
+    ran = CliRunner().invoke(main, [*chosen, "--out", str(tmp_path / "c")])
     assert ran.exit_code == 0 and "solves 100.0 %" in ran.output
 
 

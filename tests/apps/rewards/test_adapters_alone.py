@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import truegrade.apps.rewards
-from support.reward_battery import ASSERTS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.apps.rewards import trl, verl
 from truegrade.apps.rewards.records import RewardError
 
@@ -47,7 +47,11 @@ def of_trl(rows):
 
 @pytest.mark.parametrize("adapter", [of_verl, of_trl])
 def test_a_right_program_is_paid_and_no_channel(adapter):
-    due = battery("function", ASSERTS, cheats=1) + battery("stdio", STDIO, cheats=1)
+    due = [
+        *battery("function", ASSERTS, cheats=1),
+        *battery("function", ROW, cheats=1),
+        *battery("stdio", STDIO, cheats=1),
+    ]
     found = adapter([(each.text, each.ground_truth) for each in due])
     assert [(each.name, value) for each, value in zip(due, found, strict=True)] == [
         (each.name, each.reward) for each in due

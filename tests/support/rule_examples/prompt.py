@@ -76,6 +76,15 @@ STRICT = {
             ends=f"{ASKED_CALL}\n[/PYTHON]",
         ),
     ),
+    "value inside a call: strict.state.user; value_of(...) and runs_of(...) stand for it": (
+        Asked(
+            "state",
+            roles=USER,
+            has=("value_of('y', line=2, time=1) stands for", "directly after line 2, `y = x + 1`, has run once"),
+            ends="f(1)\nassert value_of('y', line=2, time=1) == ??\n[/PYTHON]",
+        ),
+        Asked("runs", has=("number of times that line 2, `y = x + 1`,",), ends="runs_of(line=2) == ??\n[/PYTHON]"),
+    ),
     "choice: exec.choice.zero_shot": (
         Asked(
             "choice",

@@ -38,7 +38,7 @@ from truegrade.files.json_text import encode
 from truegrade.files.threads import in_order
 from truegrade.records import sha256_json
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.store.journal import Journal, Notice, read_journal
+from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
 Kind = Literal["write", "repair", "complete", "predict"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -123,13 +123,16 @@ class _Tagged(msgspec.Struct):
     tags: dict[str, str] = {}
 
 
-def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False) -> Inventory:
+def take_inventory(
+    tree: SourceTree, folder: Path, *, allow_unsafe: bool = False, notice: Notice = ignore
+) -> Inventory:
     """Run a tree's tests once under the recorder, or read what an earlier run in the folder recorded.
 
     Args:
         tree: the repository.
         folder: where results lie.
         allow_unsafe: as `Sandbox` takes it.
+        notice: told before the tests run.
 
     Raises:
         UserError: the tree holds no Python.
@@ -144,6 +147,7 @@ def take_inventory(tree: SourceTree, folder: Path, *, allow_unsafe: bool = False
         key = key_of(tree, sandbox, "recording")
         recording = _kept_recording(kept, key)
         if recording is None:
+            notice(f"the tests of {tree.name} run once, recorded, for at most {RECORDING_SECONDS:g} CPU seconds")
             recording = record_tests(tree, files, sandbox, RECORDING_SECONDS)
             write_content(kept, encode(RecordingPart(key=key, recording=recording)))
     modules = tuple(ParsedModule(file) for file in files)

@@ -76,7 +76,7 @@ def build_repository(
     tree = read_tree(repository)
     prepare(out / "repository.json")
     unsafe = bool(allow_unsafe)
-    inventory = take_inventory(tree, out, allow_unsafe=unsafe)
+    inventory = take_inventory(tree, out, allow_unsafe=unsafe, notice=notice)
     if not as_json:
         tell_inventory(inventory)
         if why := inventory.recording.why_none:
@@ -177,7 +177,7 @@ def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) ->
 def _next_commands(files: dict[str, Path]) -> Sequence[str]:
     """Commands that ask a model what was built."""
     return [
-        f"truegrade run execution-prediction --data {path} --model ..."
+        f"truegrade run execution-prediction --data {path} --model ...  # also with -T asks=states"
         if kind == "predict"
         else f"truegrade run {path} --model ..."
         for kind, path in files.items()
@@ -227,7 +227,7 @@ def assay_repository(
     tree = read_tree(repository)
     prepare(out / "recording.json")
     unsafe = bool(allow_unsafe)
-    inventory = take_inventory(tree, out, allow_unsafe=unsafe)
+    inventory = take_inventory(tree, out, allow_unsafe=unsafe, notice=notice)
     if not as_json:
         tell_inventory(inventory)
     summary = _measured(inventory, options, out, workers, unsafe, progress_for(as_json))

@@ -18,9 +18,11 @@ from truegrade.apps.repository.drawing import Drawer, Parameter, parameters_of, 
 from truegrade.apps.repository.functions import FunctionPlace
 from truegrade.apps.repository.programs import Repository
 from truegrade.apps.repository.replaying import TwoJails
-from truegrade.builders.mutation.file import is_askable
+from truegrade.builders.mutation.file import is_askable, mutate_row
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
+from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
+from truegrade.builders.mutation.states import with_states
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, record
 from truegrade.datasets.literal_text import call_text, literal_text
 from truegrade.grading.executor import Executor
@@ -197,14 +199,16 @@ def _most_ways(answered: list[TriedCall], wanted: int) -> list[TriedCall]:
 def prediction_row(
     place: FunctionPlace, repository: Repository, jails: TwoJails, inputs: int, seed: int
 ) -> ExecutionRow:
-    """Calls of a function that go many ways, and what they return in two processes.
+    """Calls of a function that go many ways, what they return in two processes, and a value inside each.
+
+    The row also has the program's mutant, where one is told from it by the calls, with the same.
 
     Args:
         place: the function.
         repository: its package.
         jails: where it runs; nothing of it runs anywhere else.
         inputs: calls.
-        seed: of the drawn ones.
+        seed: of the drawn ones, of the mutant and of the values inside.
 
     Raises:
         NotRecorded: the function makes no item.
@@ -215,7 +219,13 @@ def prediction_row(
     except Opaque:
         found = _as_list(found)
         cases = choose_cases(found, inputs, seed, jails.first)
-    return _row(found, record(jails.first, jails.second, found.program, found.function, cases))
+    row = _row(found, record(jails.first, jails.second, found.program, found.function, cases))
+    for operators in (OPERATORS, WIDER_OPERATORS):
+        options = msgspec.structs.replace(_WATCH, seed=seed, operators=tuple(operators))
+        (row,) = mutate_row(row, options, jails.first, jails.second)
+        if row.has_mutation:
+            break
+    return with_states(row, jails, options)
 
 
 def _as_list(found: PureFunction) -> PureFunction:
@@ -237,6 +247,5 @@ def _row(found: PureFunction, recorded: RecordedCalls) -> ExecutionRow:
         output=recorded.outputs,
         correct_condition=recorded.conditions,
         arity=len(found.parameters),
-        metrics={"loc": len(found.program.splitlines())},
         metadata={"source": "truegrade repository", "file": place.module.path, "line": place.node.lineno},
     )

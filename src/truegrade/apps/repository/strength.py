@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
 from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, undecorated
-from truegrade.apps.repository.outside import drawn_mutants
+from truegrade.apps.repository.outside import drawn_mutants, without_body
 from truegrade.apps.repository.recorder import MAX_TESTS, lay_out, main_arguments
 from truegrade.apps.repository.recording import TEST_SECONDS, asked_of_pytest, laid_out
 from truegrade.apps.repository.source import import_root, packages_with_tests
@@ -87,7 +87,7 @@ class FunctionResult(PartOfFunction, frozen=True, kw_only=True):
     tests: tuple[str, ...] = ()
     """Tests that decided."""
     killers: tuple[str, ...] = ()
-    """Of these, those that failed on a mutant of it and had failed on none before."""
+    """Of these, those that failed without its body or first on a mutant of it, and on nothing before."""
     mutants: tuple[MutantResult, ...] = ()
     why_none: str = ""
     """Why there are no mutants."""
@@ -165,7 +165,7 @@ class WarmTests:
         functions = [
             {
                 "path": function.module.path, "line": function.first_line, "name": function.name,
-                "tests": tests, "mutants": variants,
+                "tests": tests, "mutants": variants, "removed": without_body(function.node),
             }
             for function, tests, variants in places
         ]  # fmt: skip

@@ -149,9 +149,9 @@ def _next(summary: SuiteSummary) -> Iterator[str | Prose]:
     if summary.unreached:
         yield f"No test reaches {fmt.plural(len(summary.unreached), 'function')}."
     if summary.undecided:
-        yield f"{fmt.plural(len(summary.undecided), 'test')} failed or was flaky, and decided nothing."
+        yield f"{fmt.plural(len(summary.undecided), 'failing or flaky test')} decided nothing."
     if summary.idle:
-        yield f"{fmt.plural(len(summary.idle), 'test')} noticed no fault of the functions that they reach."
+        yield f"{fmt.plural(len(summary.idle), 'test')} noticed no fault first, nor a removed body."
     if forged := [one.name for one in summary.forgeries if any(one.believed.values())]:
         yield f"Where these tests judge what others wrote, patches pay that solve nothing: {', '.join(forged)}."
 
@@ -217,7 +217,7 @@ def _tests(summary: SuiteSummary) -> list[Part]:
         Prose(text=said, tone="note") if undecided else None,
         Table(slug="undecided", caption="Failing and flaky tests", head=("test", "why"), rows=undecided)
         if undecided else None,
-        only(On.PAGE | On.FILES, Table(slug="idle", caption="Refuse no mutant", head=("test",), rows=idle))
+        only(On.PAGE | On.FILES, Table(slug="idle", caption="Notice no fault first", head=("test",), rows=idle))
         if idle else None,
     ]  # fmt: skip
 

@@ -103,7 +103,7 @@ class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
     undecided: dict[str, str]
     """Tests that fail or are flaky without a mutant, each with why."""
     idle: tuple[str, ...]
-    """Tests that refuse none of the mutants of functions that they reach."""
+    """Tests that were first to refuse no mutant, and accept the removed body of every function that they reach."""
     survivors: tuple[Survivor, ...]
     added: AddedTests = AddedTests()
     forgeries: tuple[ForgeryShown, ...] = ()

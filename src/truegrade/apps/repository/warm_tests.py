@@ -18,7 +18,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from random import Random
@@ -116,7 +116,7 @@ class Server:
         seen: dict[str, Told] = {}
         left = list(names)
         for _ in range(MOST_ENDINGS):
-            told, end = forked(partial(self._run, tuple(left), frozenset()), self._wall(left))
+            told, end = forked(partial(self._run, tuple(left), go_on=True), self._wall(left))
             seen.update({name: rest for name, *rest in told})
             left = left[len(told) :]
             if not end or not left:
@@ -127,8 +127,10 @@ class Server:
     def _wall(self, names: Iterable[str]) -> float:
         return sum(self._limits[name][1] for name in names) + _LEAST_WALL_S
 
-    def run_mutant(self, place: dict[str, Any], code: str, names: Sequence[str], killers: set[str]) -> Told:
-        """Run tests on a mutant until one fails; behind that those that have failed on no mutant yet.
+    def run_mutant(
+        self, place: dict[str, Any], code: str, names: Sequence[str], *, all_tests: bool = False
+    ) -> Told:
+        """Run tests on a mutant, until one fails unless it is to be all of them.
 
         Returns:
             How it ended, by which test, why not, and the tests that failed on it.
@@ -139,7 +141,7 @@ class Server:
             why = put_in_place(self._functions.get(key, []), place["name"], code)
             tell([why])
             if not why:
-                self._run(names, killers, tell)
+                self._run(names, tell, go_on=all_tests)
 
         told, end = forked(work, self._wall(names))
         why = told[0][0] if told else "its fork ended before any test"
@@ -149,12 +151,11 @@ class Server:
         status = "killed" if failed else end or "survived"
         if end:
             done = {one[0] for one in told[1:]}
-            under_way = [name for name in names if name not in done and not (failed and name in killers)]
-            failed += under_way[:1]
+            failed += [name for name in names if name not in done and (all_tests or not failed)][:1]
         return [status, failed[0] if failed else "", "", failed]
 
-    def _run(self, names: Sequence[str], spared: Collection[str], tell: Callable[[Told], None]) -> None:
-        """Run tests here, in the fork, telling how each ended; once one has failed, only those not spared."""
+    def _run(self, names: Sequence[str], tell: Callable[[Told], None], *, go_on: bool) -> None:
+        """Run tests here, in the fork, telling how each ended; once one has failed, no other unless to go on."""
         left = list(names)
         while left:
             name = left.pop(0)
@@ -164,9 +165,8 @@ class Server:
             failed = [report for report in reports if report.failed]
             took = time.process_time() - cpu, time.monotonic() - began
             tell([name, "failed" if failed else "passed", *took, _last_line(failed[0].longrepr) if failed else ""])
-            if failed and spared:
-                left = [one for one in left if one not in spared]
-                self._session._setupstate.teardown_exact(None)  # the next one may be another than was foreseen
+            if failed and not go_on:
+                return
 
     def _begin_limits(self, name: str) -> None:
         for number, timer, seconds in (
@@ -270,12 +270,14 @@ class TakesOver:
 
 
 def survey(server: Server, given: dict[str, Any]) -> dict[str, Any]:
-    """Run all tests in three orders: how each test ended each time."""
+    """Run all tests in three orders: how each test ended each time; one that took too long is run once."""
     server.set_limits({}, given["test_seconds"])
     names = list(server.items)
     mixed = Random(given["seed"]).sample(names, len(names))
-    runs = [server.run_order(order) for order in (names, names[::-1], mixed)]
-    return {"tests": {name: [run[name] for run in runs] for name in names}}
+    runs = [server.run_order(names)]
+    ends = {name for name in names if runs[0][name][0] != "time"}
+    runs += [server.run_order([name for name in order if name in ends]) for order in (names[::-1], mixed)]
+    return {"tests": {name: [run[name] for run in runs if name in run] for name in names}}
 
 
 def measure(server: Server, given: dict[str, Any]) -> dict[str, Any]:
@@ -288,22 +290,25 @@ def measure(server: Server, given: dict[str, Any]) -> dict[str, Any]:
         names = [name for name in place["tests"] if name in server.items]
         alone = server.run_order(names)
         names = [name for name in names if alone[name][0] == "passed"]
-        found: set[str] = set()
+        dropped = sorted({*place["tests"]} - {*names})
+        *_, found = server.run_mutant(place, place["removed"], names, all_tests=True)
+        names = _first(found, names)
         mutants = []
         for code in place["mutants"]:
-            *told, failed = server.run_mutant(place, code, names, killers)
+            *told, failed = server.run_mutant(place, code, names)
             mutants.append(told)
-            names = [
-                *failed[:1],
-                *(name for name in names if name not in failed[:1]),
-            ]  # it may refuse the next as well
-            found |= {*failed} - killers
-            killers |= {*failed}
-        dropped = sorted({*place["tests"]} - {*names})
-        answers.append({"mutants": mutants, "killers": sorted(found), "dropped": dropped})
+            names = _first(failed, names)  # it may refuse the next as well
+            found += failed
+        new = {*found} - killers
+        killers |= new
+        answers.append({"mutants": mutants, "killers": sorted(new), "dropped": dropped})
     used = {name for place in given["functions"] for name in place["tests"]} & server.items.keys()
     again = server.run_order([name for name in server.items if name in used])
     return {"functions": answers, "left_over": sorted(name for name, one in again.items() if one[0] != "passed")}
+
+
+def _first(some: Sequence[str], names: Sequence[str]) -> list[str]:
+    return [*some, *(name for name in names if name not in {*some})]
 
 
 def main() -> None:

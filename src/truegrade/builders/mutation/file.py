@@ -134,13 +134,22 @@ _DIGITS = 4
 """Of a similarity, in a row."""
 
 
-def mutate_row(row: ExecutionRow, options: MutationOptions, executor: Executor) -> tuple[ExecutionRow, ...]:
-    """What becomes of one row: itself with a mutant or a reason, or itself once per mutant."""
+def mutate_row(
+    row: ExecutionRow, options: MutationOptions, executor: Executor, witness: Executor | None = None
+) -> tuple[ExecutionRow, ...]:
+    """What becomes of one row: itself with a mutant or a reason, or itself once per mutant.
+
+    Args:
+        row: an original.
+        options: what to make and what to keep.
+        executor: the jail.
+        witness: where outputs have to repeat, such as a jail with another hash seed; None for the same jail.
+    """
     flaw = flaw_of(row)
     if flaw is not None:
         return (_without_mutant(row, options, f"{flaw.field}: {flaw.problem}"),)
     try:
-        return _Work(row, options, executor).rows()
+        return _Work(row, options, executor, witness or executor).rows()
     except (_NoMutant, NotAProgram) as reason:
         return (_without_mutant(row, options, str(reason)),)
     except RecursionError:
@@ -154,13 +163,15 @@ class _NoMutant(Exception):
 class _Work:
     """All that is done for one row."""
 
-    def __init__(self, row: ExecutionRow, options: MutationOptions, executor: Executor) -> None:
+    def __init__(self, row: ExecutionRow, options: MutationOptions, executor: Executor, witness: Executor) -> None:
         self.options = options
         code = unix_newlines(row.code) if options.raw else normalised(row.code)
-        self.row = msgspec.structs.replace(row, code=code)
+        # What a row asked inside its calls belonged to another text of the program, and another mutant.
+        self.row = msgspec.structs.replace(row, code=code, states=())
         self.imports = imports_of(code)
         preamble = msgspec.structs.replace(options, preamble=f"{self.imports}{options.preamble}")
         self.observer = Observer(executor, calls_of(row), preamble)
+        self.witness = Observer(witness, calls_of(row), preamble)
         # One line is always covered: what can differ is the way through its expressions.
         self.traced: Traced = "expressions" if has_one_line(parse(code)) else "lines"
         self.original = self._observe_original()
@@ -172,7 +183,7 @@ class _Work:
         best = ranked(self._valid(), self.row.id, self.options)
         made = []
         for one in best:
-            if self.observer.alone(one.mutant.code).outputs != one.seen.outputs:
+            if not self._repeats(one.mutant.code, one.seen):
                 self.found["not reproducible"] += 1
                 continue
             made.append(self._row_with(base, one))
@@ -194,7 +205,7 @@ class _Work:
         for case, returned in enumerate(seen.outputs):
             if not is_askable(returned):
                 raise _NoMutant(f"case {case}: the original returns no finite literal")
-        if self.observer.alone(self.row.code).outputs != seen.outputs:
+        if not self._repeats(self.row.code, seen):
             raise _NoMutant("the original returns something else every time")
         for case, (recorded, returned) in enumerate(zip(texts(self.row.output), seen.outputs, strict=True)):
             if not compare(recorded, returned).python_eq:
@@ -205,6 +216,14 @@ class _Work:
             if seen.failure is not None:
                 raise _NoMutant(self._why_no_value(seen.failure))
         return seen
+
+    def _repeats(self, code: str, seen: Observation) -> bool:
+        """Whether a program returns the same again; sets are written in another order under another hash seed."""
+        again = self.witness.alone(code).outputs
+        return len(again) == len(seen.outputs) and all(
+            one == other or compare(one, other).strict_typed
+            for one, other in zip(seen.outputs, again, strict=True)
+        )
 
     def _why_no_value(self, failure: ObservedCase) -> str:
         """What happened to the original; for a name that nothing defines, what to do."""

@@ -10,18 +10,61 @@ from __future__ import annotations
 import random
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
 FILE_NAME = "<observed>"
 RECURSION_LIMIT = 1050
 """The usual 1000, and room for the frames of the watcher."""
+MOST_TIMES = 20
+"""Times that a line has run after which the value of its variable is no longer written down."""
+MAX_VALUE_CHARS = 120
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, list, tuple, set, frozenset, dict)
 _ENTRY, _EXIT = (0,), (-1,)
 
 
 class Endless(BaseException):
     """The program took more steps than it may; not an Exception, so that few programs catch it."""
+
+
+class LineRuns:
+    """What is seen of one line of the program, in whatever frames it runs.
+
+    Args:
+        variable: whose value is written down each time that the line has run; empty for none.
+    """
+
+    def __init__(self, variable: str) -> None:
+        self.variable = variable
+        self.begun = self.ended = 0
+        self.is_clear = True
+        """Whether it always ended before it began again, and never by an exception."""
+        self.values: list[str] = []
+        """By time; empty where the value is no plain one, or is too long."""
+
+    def begin(self) -> int:
+        """Which time it is."""
+        self.begun += 1
+        return self.begun
+
+    def end(self, time: int, event: str, frame: FrameType) -> None:
+        """Write down the value."""
+        self.ended += 1
+        self.is_clear = self.is_clear and event != "exception" and time == self.ended
+        if self.variable and self.ended <= MOST_TIMES:
+            self.values.append(_written(frame.f_locals.get(self.variable, frame)))
+
+
+def _written(value: Any) -> str:
+    """The ``repr`` of a value of built-in type; empty for any other, and for one that is too long."""
+    if type(value) not in _PLAIN or (hasattr(value, "__len__") and len(value) > MAX_VALUE_CHARS):
+        return ""
+    try:
+        text = f"{{{', '.join(sorted(map(repr, value)))}}}" if type(value) is set and value else repr(value)
+    except Exception:
+        return ""
+    return text if len(text) <= MAX_VALUE_CHARS else ""
 
 
 class FrameWatcher:
@@ -30,10 +73,12 @@ class FrameWatcher:
     Args:
         expressions: places are expressions, ``(line, column, end line, end column)``; else lines.
         max_steps: events after which the program is endless.
+        lines: of which to see more, each with its variable; not with ``expressions``.
     """
 
-    def __init__(self, expressions: bool, max_steps: int) -> None:
+    def __init__(self, expressions: bool, max_steps: int, lines: Mapping[int, str]) -> None:
         self.expressions, self.max_steps = expressions, max_steps
+        self.lines = {line: LineRuns(variable) for line, variable in lines.items()}
         self.steps = self.events = 0
         self.places: set[tuple[int, ...]] = set()
         self.arcs: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
@@ -44,9 +89,15 @@ class FrameWatcher:
         if frame.f_code.co_filename != FILE_NAME:
             return None
         previous: tuple[int, ...] = _ENTRY
+        time = 0
 
         def local(frame: FrameType, event: str, _: Any) -> Any:
-            nonlocal previous
+            nonlocal previous, time
+            if self.lines:
+                if previous[0] in self.lines:
+                    self.lines[previous[0]].end(time, event, frame)
+                if event == "line" and frame.f_lineno in self.lines:
+                    time = self.lines[frame.f_lineno].begin()
             here = self._place(frame, event)
             if here is not None:
                 self.places.add(here)
@@ -105,6 +156,7 @@ def observe(
     max_steps: int,
     max_chars: int,
     chance: int,
+    lines: Mapping[int, str],
 ) -> tuple[tuple[Any, ...], ...]:
     """Run the program afresh for each call, until one fails.
 
@@ -116,39 +168,42 @@ def observe(
         max_steps: events after which a traced program is endless.
         max_chars: longest ``repr``.
         chance: seed of `random`, so that programs that use it can be told.
+        lines: of which to see more, each with the name of its variable; empty for a line that is only counted.
 
     Returns:
         Per call: kind (``value``, ``raised``, ``endless``, ``unwritable``), the ``repr`` or the reason, steps,
         numbers of a place, and C integers as bytes, which travel faster than a value for each: the places one
         behind the other, and the arcs as pairs of indices of places, -1 for a frame's entry and -2 for its exit.
+        Last, for each of ``lines`` that is clear (`LineRuns`): its number, how often it ran, and the values.
     """
     cases = []
     for call in calls:
-        cases.append(_case(source, call, preamble, traced, max_steps, max_chars, chance))
+        watcher = FrameWatcher(traced == "expressions", max_steps, lines)
+        cases.append(_case(source, call, preamble, traced, max_chars, chance, watcher))
         if cases[-1][0] != "value":
             break
     return tuple(cases)
 
 
 def _case(
-    source: str, call: str, preamble: str, traced: str, max_steps: int, max_chars: int, chance: int
+    source: str, call: str, preamble: str, traced: str, max_chars: int, chance: int, watcher: FrameWatcher
 ) -> tuple[Any, ...]:
-    watcher = FrameWatcher(traced == "expressions", max_steps)
     random.seed(chance)
     sys.setrecursionlimit(RECURSION_LIMIT)
     sys.stdout = sys.stderr = Sink()
     try:
         kind, text = _value(source, call, preamble, watcher if traced else None, max_chars)
     except Endless:
-        kind, text = "endless", f"more than {max_steps} steps"
+        kind, text = "endless", f"more than {watcher.max_steps} steps"
     except BaseException as error:
         kind, text = "raised", type(error).__name__
     finally:
         sys.settrace(None)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
-    if watcher.events > max_steps:  # the program caught what was to end it
+    if watcher.events > watcher.max_steps:  # the program caught what was to end it
         kind = "endless"
-    return kind, text, watcher.steps, *_packed(sorted(watcher.places), watcher.arcs)
+    seen = [(line, runs.begun, runs.values) for line, runs in watcher.lines.items() if runs.is_clear]
+    return kind, text, watcher.steps, *_packed(sorted(watcher.places), watcher.arcs), seen
 
 
 def _packed(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, Literal
 
 from truegrade.builders.mutation.mutants import Mutant, MutationOptions
@@ -16,6 +17,9 @@ from truegrade.sandbox.outcome import CallResult
 Traced = Literal["lines", "expressions", ""]
 Place = tuple[int, ...]
 Arc = tuple[Place, Place]
+
+LineSeen = tuple[int, int, tuple[str, ...]]
+"""A line's number, how often it ran, and a variable's value each of the first times; empty where it had none."""
 
 BATCH = 32
 """Mutants in one process."""
@@ -37,6 +41,8 @@ class ObservedCase:
     steps: int = 0
     places: frozenset[Place] = frozenset()
     arcs: frozenset[Arc] = frozenset()
+    lines: tuple[LineSeen, ...] = ()
+    """Of those that were to be seen more of."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +113,21 @@ class Observer:
 
 
 def observe_calls(
-    executor: Executor, code: str, calls: Sequence[str], options: MutationOptions
+    executor: Executor,
+    code: str,
+    calls: Sequence[str],
+    options: MutationOptions,
+    lines: Mapping[int, str] = MappingProxyType({}),
 ) -> Iterator[ObservedCase]:
     """Watch each call of a program by itself, whatever became of the ones before it.
+
+    Of ``lines`` it is told how often they ran, and what the variable that is named for each then held.
 
     A call that ends its process is followed by the next in a new one; after a few of those the rest is not run.
     """
     asked = [(code, (call,)) for call in calls]
     for _ in range(_MOST_STARTS):
-        answered, end = _observed(executor, asked, options, "lines")
+        answered, end = _observed(executor, asked, options, "lines", lines)
         yield from (seen.cases[0] for seen in answered)
         if len(answered) == len(asked):
             return
@@ -125,7 +137,11 @@ def observe_calls(
 
 
 def _observed(
-    executor: Executor, asked: Sequence[tuple[str, tuple[str, ...]]], options: MutationOptions, traced: Traced
+    executor: Executor,
+    asked: Sequence[tuple[str, tuple[str, ...]]],
+    options: MutationOptions,
+    traced: Traced,
+    lines: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[list[Observation], tuple[str, str]]:
     """What programs do on their calls in one process, as far as it got, and how it ended."""
     answered: list[Observation] = []
@@ -135,7 +151,7 @@ def _observed(
         return True
 
     chance = _TRACED_CHANCE if traced else _PLAIN_CHANCE
-    rest = (options.preamble, traced, options.max_steps, options.max_chars, chance)
+    rest = (options.preamble, traced, options.max_steps, options.max_chars, chance, dict(lines))
     outcome = executor.call(
         _observer_source(), "observe", [(*each, *rest) for each in asked], keep, cpu_s=options.cpu_s
     )
@@ -156,7 +172,7 @@ def _observation(result: CallResult, calls: int) -> Observation:
 _FORGED = Observation((ObservedCase("tampering", "the program answered in the watcher's place"),))
 
 
-def _case(kind: Any, text: Any, steps: Any, numbers: Any, places: Any, arcs: Any) -> ObservedCase:
+def _case(kind: Any, text: Any, steps: Any, numbers: Any, places: Any, arcs: Any, lines: Any) -> ObservedCase:
     """One call, if it is told as `observer.observe` tells it."""
     told = isinstance(kind, str) and isinstance(text, str) and isinstance(steps, int)
     if not told or numbers not in {1, _EXPRESSION}:
@@ -164,7 +180,8 @@ def _case(kind: Any, text: Any, steps: Any, numbers: Any, places: Any, arcs: Any
     visited: list[Place] = list(zip(*[iter(memoryview(places).cast("i"))] * numbers, strict=True))
     ends, indices = [*visited, _EXIT, _ENTRY], iter(memoryview(arcs).cast("i"))
     steps_between = frozenset((ends[one], ends[other]) for one, other in zip(indices, indices, strict=True))
-    return ObservedCase(kind, text, steps, frozenset(visited), steps_between)
+    more = tuple((int(line), int(runs), tuple(map(str, values))) for line, runs, values in lines)
+    return ObservedCase(kind, text, steps, frozenset(visited), steps_between, more)
 
 
 @cache

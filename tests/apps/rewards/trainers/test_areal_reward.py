@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, CALLS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, CALLS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.apps.rewards.records import RewardError
 from truegrade.errors import UserError
 
@@ -84,7 +84,9 @@ def episodes(rows, group=1):
     return asyncio.run(every())
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", CALLS), ("stdio", STDIO)])
+@pytest.mark.parametrize(
+    ("form", "truth"), [("function", ASSERTS), ("function", ROW), ("function", CALLS), ("stdio", STDIO)]
+)
 def test_no_cheat_is_paid_and_right_programs_are(areal, form, truth):
     due = battery(form, truth, cheats=None if truth is ASSERTS else 1)
     found = episodes([(each.text, each.ground_truth) for each in due])

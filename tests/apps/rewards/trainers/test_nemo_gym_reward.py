@@ -8,7 +8,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, CALLS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, CALLS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.errors import UserError
 
 
@@ -74,7 +74,9 @@ def verified(http, rows):
     return [answer.json() for answer in answers]
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", CALLS), ("stdio", STDIO)])
+@pytest.mark.parametrize(
+    ("form", "truth"), [("function", ASSERTS), ("function", ROW), ("function", CALLS), ("stdio", STDIO)]
+)
 def test_no_cheat_is_paid_and_right_programs_are(gym, form, truth):
     due = battery(form, truth, cheats=None if truth is ASSERTS else 1)
     rows = [row(each.text, {"unit_tests": each.ground_truth}) for each in due]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, ROW, STDIO, UNREADABLE, battery, fenced
 from support.tiny_llama import write_llama
 from truegrade.apps.rewards.open_r1 import register
 from truegrade.apps.rewards.records import RewardError
@@ -62,7 +62,7 @@ def info(truth):
     return {"language": "python", "test_cases": cases}
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("stdio", info(STDIO))])
+@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", ROW), ("stdio", info(STDIO))])
 def test_no_cheat_is_paid_and_right_programs_are(rewards, form, truth):
     register()
     due = battery(form, truth)

@@ -14,7 +14,7 @@ import pytest
 
 from support.grading_service import served
 from support.pages import blocks
-from support.reward_battery import ASSERTS, CALLS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, CALLS, ROW, STDIO, UNREADABLE, battery, fenced
 
 PROMPT = "<|im_start|>user\nspread<|im_end|>\n<|im_start|>assistant\n"
 RIGHT = fenced("def spread(numbers):\n    return max(numbers) - min(numbers) if numbers else 0")
@@ -101,7 +101,9 @@ def file_of_the_page():
     return subprocess.run(["sh", "-c", f"printf %s {asked}"], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", CALLS), ("stdio", STDIO)])
+@pytest.mark.parametrize(
+    ("form", "truth"), [("function", ASSERTS), ("function", ROW), ("function", CALLS), ("stdio", STDIO)]
+)
 def test_no_cheat_is_paid_and_right_programs_are(agent, form, truth):
     due = battery(form, truth, cheats=None if truth is ASSERTS else 1)
     found = executed(agent, file_of_the_page(), [(each.text, each.ground_truth) for each in due])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, CALLS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, CALLS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.apps.rewards.records import RewardError
 from truegrade.errors import UserError
 
@@ -83,7 +83,9 @@ def evaluator_of_the_page():
     return given["evaluator"]
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", CALLS), ("stdio", STDIO)])
+@pytest.mark.parametrize(
+    ("form", "truth"), [("function", ASSERTS), ("function", ROW), ("function", CALLS), ("stdio", STDIO)]
+)
 def test_no_cheat_is_paid_and_right_programs_are(rllm, form, truth):
     due = battery(form, truth, cheats=None if truth is ASSERTS else 1)
     result, episodes = run(rllm, evaluator_of_the_page(), [(each.text, each.ground_truth) for each in due])

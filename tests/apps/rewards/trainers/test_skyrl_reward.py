@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.apps.rewards.records import RewardError
 
 THREADS = 32
@@ -38,7 +38,7 @@ def stepped(skyrl_gym, rows):
         return list(threads.map(step, rows))
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("stdio", STDIO)])
+@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", ROW), ("stdio", STDIO)])
 def test_no_cheat_is_paid_and_right_programs_are(skyrl_gym, form, truth):
     due = battery(form, truth)
     found = stepped(skyrl_gym, [(each.text, each.ground_truth) for each in due])

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, RIGHT, STDIO, UNREADABLE, WRONG, battery, fenced
+from support.reward_battery import ASSERTS, RIGHT, ROW, STDIO, UNREADABLE, WRONG, battery, fenced
 from support.tiny_llama import write_llama
 from truegrade.apps.rewards.records import RewardError
 from truegrade.apps.rewards.trl import truegrade_reward
@@ -44,7 +44,7 @@ def calculate(checkout):
     return found
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("stdio", STDIO)])
+@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", ROW), ("stdio", STDIO)])
 def test_no_cheat_is_paid_and_right_programs_are(calculate, form, truth):
     due = battery(form, truth)
     found, _ = calculate(truegrade_reward(), [(each.text, each.ground_truth) for each in due])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, ROW, STDIO, UNREADABLE, battery, fenced
 
-FORMS = [("function", ASSERTS), ("stdio", STDIO)]
+FORMS = [("function", ASSERTS), ("function", ROW), ("stdio", STDIO)]
 
 
 @pytest.fixture(scope="module")

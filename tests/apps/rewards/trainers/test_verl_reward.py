@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from support.pages import blocks
-from support.reward_battery import ASSERTS, CALLS, STDIO, UNREADABLE, battery, fenced
+from support.reward_battery import ASSERTS, CALLS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.apps.rewards.records import RewardError
 from truegrade.apps.rewards.verl import compute_score
 
@@ -65,7 +65,9 @@ def rewarded(manager, rows):
     return manager.loop.run_until_complete(every())
 
 
-@pytest.mark.parametrize(("form", "truth"), [("function", ASSERTS), ("function", CALLS), ("stdio", STDIO)])
+@pytest.mark.parametrize(
+    ("form", "truth"), [("function", ASSERTS), ("function", ROW), ("function", CALLS), ("stdio", STDIO)]
+)
 def test_no_cheat_is_paid_and_right_programs_are(manager, form, truth):
     due = battery(form, truth)
     found = rewarded(manager, [(each.text, each.ground_truth) for each in due])
