@@ -25,6 +25,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.datasets.identity import name_free_identity
 from truegrade.errors import UnknownName, UserError
+from truegrade.sandbox.levels import detect
 from truegrade.store import Run
 
 SHELF = '''
@@ -314,6 +315,8 @@ def port():
 
 @pytest.mark.parametrize("kind", ["write", "repair"])
 def test_edit_from_the_build_to_the_report(built, port, tmp_path, kind):
+    if detect().level < 2:
+        pytest.skip("below protection level 2 a program reads what the user can")
     package, folder = built
     with serving(played(package, port, endless=kind == "write")) as (server, asked):
         done = CliRunner().invoke(main, command(folder, kind, server.url, tmp_path / "run", "--agent", "edit"))
@@ -354,6 +357,34 @@ def test_out_of_turns_the_file_is_handed_in_as_it_is(built, port, tmp_path):
         and completion.text.startswith("def fitted(n: int)")
         and "..." in completion.text
     )
+
+
+@pytest.mark.parametrize(("packages", "shown"), [(["msgspec"], "msgspec\n"), ([], "No module named 'msgspec'")])
+def test_code_imports_the_packages_of_its_problem_alone(built, tmp_path, packages, shown):
+    row = json.loads((built[1] / "write.jsonl").read_text().splitlines()[0])
+    (tmp_path / "write.jsonl").write_text(json.dumps({**row, "packages": packages}) + "\n")
+    replies = [block("run", "import msgspec", "print(msgspec.__name__)"), block("submit")]
+    with serving(lambda messages: replies[len(messages) // 2]) as (server, asked):
+        done = CliRunner().invoke(
+            main, command(tmp_path, "write", server.url, tmp_path / "run", "--agent", "edit")
+        )
+    assert done.exit_code == 0 and shown in asked[1][-1]["content"], done.output
+
+
+def test_a_reply_by_tool_calls_is_told_what_is_read(built, tmp_path):
+    """Our requests offer no tools; a service that calls some all the same says nothing in words."""
+    call = {"id": "1", "type": "function", "function": {"name": "list", "arguments": "{}"}}
+
+    def answer(body):
+        if len(body["messages"]) > 1:
+            return Answer(chat(block("submit")))
+        return Answer(chat(None, finish_reason="tool_calls", tool_calls=[call]))
+
+    with scripted_server(answer) as server:
+        words = ["--agent", "edit", "--id", "pack.shelf.fitted/write"]
+        done = CliRunner().invoke(main, command(built[1], "write", server.url, tmp_path / "run", *words))
+    assert done.exit_code == 0, done.output
+    assert "error: give one block" in server.requests[1].body["messages"][-1]["content"]
 
 
 # ---------------------------------------------------------------------------------------------- aider

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -266,7 +266,7 @@ class EditAgent:
             if call[0] == "submit":
                 break
             if call[0] == "run":
-                told = await _ran(session, turn, space.program(edited, call[2]), executor)
+                told = await _ran(session, turn, partial(space.program, edited, call[2]), executor)
             else:
                 edited, told = _done(space, edited, call)
             told = f"{_cut(told)}\n\n({self.turns - turn} replies left)"
@@ -284,11 +284,11 @@ def _workspace(problem: VisibleProblem) -> Workspace:
     return space
 
 
-async def _ran(session: Session, turn: int, program: str, executor: Executor) -> str:
+async def _ran(session: Session, turn: int, program: Callable[[], str], executor: Executor) -> str:
     """What running a program shows; kept in the store, since a second run may show something else."""
     tried = session.tried(turn)
     if tried is None:
-        outcome = await asyncio.to_thread(executor.script, program, cpu_s=_CPU_S)
+        outcome = await asyncio.to_thread(lambda: executor.script(program(), cpu_s=_CPU_S))
         shown = _cut(outcome.stdout + outcome.stderr).rstrip("\n")
         ended = "" if outcome.status == Reason.PASSED else f"[{outcome.status}] {outcome.detail}"
         output = "\n".join(filter(None, (shown, ended))) or "(nothing was printed)"
