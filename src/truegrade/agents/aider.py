@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+import msgspec
+
 from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, OfficialTests, Session
-from truegrade.agents.steps import AgentTrial, Candidate, SettledStep, TriedStep, VisibleProblem
+from truegrade.agents.steps import AgentTrial, SettledStep, TriedStep, VisibleProblem, file_to_edit, tried_once
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
@@ -29,7 +32,7 @@ INFO = AgentInfo(
     name="aider",
     version="5dc9490",
     summary="two tries; between them the model is shown the output of the very tests that grade it",
-    covers=BENCHMARKS,
+    covers=(*BENCHMARKS, "write, repair and complete of data build repository"),
     args={},
     defaults={"published": {}},
     rules=(
@@ -46,11 +49,17 @@ INFO = AgentInfo(
             "pass_rate_1 and pass_rate_2: passed after the first, after either", f"{_HARNESS} summarize_results"
         ),
         AgentRule(
+            "a repository's function: the chat is about its file, out of which the function is the answer, with"
+            " what is new at the top level; of tests that run outside it the first failure is told",
+            "ours",
+        ),
+        AgentRule(
             "the jail shows pytest no other plug-in, and the file stands beside its tests alone, without .meta",
             "ours",
         ),
         AgentRule(
-            "not reproduced: other edit formats, questions in a try after lint errors, summaries of a long chat",
+            "not reproduced: other edit formats and fences, questions in a try after lint errors, summaries of a"
+            " long chat",
             f"{SOURCE} aider/coders/base_coder.py",
         ),
     ),
@@ -98,20 +107,23 @@ async def _tries(session: Session, executor: Executor) -> Reply:
     """Every try but the last is followed by its tests' output; the last one's result is kept, too."""
     if session.official_tests is None:
         raise UserError(f"agent 'aider' needs the tests of {session.problem.id}, which this run does not give it")
-    chat, round_ = _chat(session.problem), 0
+    chat, file, round_ = _chat(session.problem), file_to_edit(session.problem), 0
     while True:
         round_ += 1
         asked = await session.ask("programmer", round_, 0, chat.prompt())
         if asked.reply.text is None:
             return session.give_up()
+        edited = whole_file(asked.reply.text, chat.file)
+        program = chat.content if edited is None else edited
+        if file is not None:
+            program = file.answer(program)
         tried = session.tried(round_)
         if tried is None:
-            edited = whole_file(asked.reply.text, chat.file)
-            program = chat.content if edited is None else edited
             tried = await asyncio.to_thread(_test, session.official_tests, program, executor)
             session.conclude(round_, tried)
         if tried.accepted or round_ == TRIES:
-            return session.settle(SettledStep(accepted=tried.accepted, round=round_, index=0), asked)
+            reply = session.settle(SettledStep(accepted=tried.accepted, round=round_, index=0), asked)
+            return reply if file is None else msgspec.structs.replace(reply, text=program, form="program")
         chat = chat.failed(asked.reply.text, tried.candidates[0].trials[0].output)
 
 
@@ -126,12 +138,13 @@ def _test(official_tests: OfficialTests, program: str, executor: Executor) -> Tr
         cpu_s=ran.outcome.cpu_s,
         output=TIMED_OUT if timed_out else cleaned(ran.output),
     )
-    candidate = Candidate(index=0, trials=(trial,))
-    return TriedStep(candidates=(candidate,), best=0, needed=1, accepted=ran.passed, level=executor.level)
+    return tried_once(trial, accepted=ran.passed, level=executor.level)
 
 
 def _chat(problem: VisibleProblem) -> Chat:
-    if problem.benchmark not in INFO.covers or not problem.module:
+    if (file := file_to_edit(problem)) is not None:
+        return first_chat(file.words, PurePosixPath(file.path).name, file.content)
+    if problem.benchmark not in BENCHMARKS or not problem.module:
         covered = ", ".join(INFO.covers)
         raise UserError(f"agent 'aider' has no words for {problem.benchmark!r}; it covers {covered}")
     return first_chat(problem.text, f"{problem.module}.py", problem.starter)

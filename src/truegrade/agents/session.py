@@ -30,10 +30,19 @@ from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
-from truegrade.grading.trials import PACKAGES, PytestRun
+from truegrade.grading.trials import PACKAGES, PytestRun, run_outside
 from truegrade.models.base import Model, Reply, generate_sample
 from truegrade.profiles.aider_whole import run_tests
-from truegrade.records import Attempt, Problem, Prompt, Reason, SampleKey, SuiteTask, Usage
+from truegrade.records import (
+    Attempt,
+    FunctionTask,
+    Problem,
+    Prompt,
+    Reason,
+    SampleKey,
+    SuiteTask,
+    Usage,
+)
 from truegrade.records.config import AgentConfig, Sampling
 
 # ----------------------------------------- The test executor: candidates against self-made tests, in the jail.
@@ -436,11 +445,14 @@ def role_models(agent: Agent) -> Mapping[Role, RoleModel]:
 
 
 def official_tests(agent: Agent, problems: Mapping[str, Problem]) -> dict[str, OfficialTests]:
-    """What runs the tests of each problem that pytest can run; nothing for an agent that does not declare it."""
+    """What runs the tests of each problem that has some; nothing for an agent that does not declare it."""
     if not sees_official_tests(agent):
         return {}
-    suites = {id_: problem for id_, problem in problems.items() if isinstance(problem.task, SuiteTask)}
-    return {id_: partial(_run, problem) for id_, problem in suites.items()}
+    return {
+        id_: partial(_run, problem)
+        for id_, problem in problems.items()
+        if isinstance(problem.task, SuiteTask | FunctionTask)
+    }
 
 
 def packages(agent: Agent) -> tuple[str, ...]:
@@ -449,4 +461,6 @@ def packages(agent: Agent) -> tuple[str, ...]:
 
 
 def _run(problem: Problem, program: str, executor: Executor) -> PytestRun:
+    if isinstance(problem.task, FunctionTask):
+        return run_outside(problem.task, program, executor)
     return run_tests(problem, program, executor)

@@ -10,8 +10,10 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.executor import Executor
+from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount, shortened
-from truegrade.records import Reason, SuiteTask
+from truegrade.grading.programs import assemble
+from truegrade.records import Answer, FunctionTask, Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -128,6 +130,8 @@ def _wrong(
 
 PACKAGES = ("pytest",)
 """What the jail must let the program import (`truegrade.sandbox.Limits.packages`)."""
+_OUTSIDE_CPU_S = 10.0
+"""CPU seconds of a function's tests outside its process, where the task has no limit of its own."""
 
 _RUN = """\
 import os, sys
@@ -169,7 +173,7 @@ def run_pytest(
 
     Args:
         task: its ``module`` is not empty.
-        program: source of that module.
+        program: source of that module, behind the task's prefix.
         executor: its limits must let the program import `PACKAGES`.
         folder: name of the folder.
         cpu_s: CPU seconds of the whole run.
@@ -184,12 +188,33 @@ def run_pytest(
     if not task.module:
         raise UserError("these tests do not import the program by a name, so pytest cannot run them in a folder")
     files = {f"{task.module}.py": program, **task.files, f"{task.module}_test.py": task.tests}
+    if task.prefix:  # which makes importable what the tests import
+        whole = assemble(task.prefix, Answer(value=program, found="given", form="program"))
+        files |= {f"{task.module}.py": whole, "conftest.py": f"import {task.module}\n"}
     source = _RUN.format(files=files, folder=folder)
     outcome = executor.script(source, cpu_s=cpu_s, wall_s=wall_s)
     path, _, written = outcome.stdout.partition("\n")
     written += outcome.stderr
     output = written.replace(path, folder) if path else written
     return PytestRun(outcome=outcome, output=output or outcome.detail)
+
+
+def run_outside(task: FunctionTask, program: str, executor: Executor) -> PytestRun:
+    """Run a function's tests outside its process; what there is to read is the first failure.
+
+    Args:
+        task: with its tests.
+        program: source of the function, behind the task's prefix.
+        executor: runs it.
+
+    Raises:
+        SandboxError: the machinery failed.
+    """
+    whole = assemble(task.prefix, Answer(value=program, found="given", form="program"))
+    judged = grade_by_tests(msgspec.structs.replace(task, cpu_s=task.cpu_s or _OUTSIDE_CPU_S), whole, executor)
+    code, cpu_s, wall_s = int(not judged.passed), judged.cpu_s or 0.0, judged.wall_s or 0.0
+    ended = Outcome(status=judged.reason, detail=judged.detail, cpu_s=cpu_s, wall_s=wall_s, exit_code=code)
+    return PytestRun(outcome=ended, output=judged.detail)
 
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -275,7 +275,9 @@ def asker(
             answered.add(facts.key)
     log = StepLog(run.path, answered=answered, accounted=accounted, notice=notice)
     try:
-        limits = Limits(cpu_s=CPU_S, packages=(*Limits().packages, *packages(agent)))
+        wanted = sorted({name for problem in problems.values() for name in problem.packages})
+        names = dict.fromkeys((*Limits().packages, *packages(agent), *wanted))
+        limits = Limits(cpu_s=CPU_S, packages=tuple(names))
         with Sandbox(limits, allow_unsafe=allow_unsafe) as sandbox:
             visible = {id_: visible_problem(problem) for id_, problem in problems.items()}
             tests = official_tests(agent, problems)

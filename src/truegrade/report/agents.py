@@ -54,9 +54,10 @@ def _facts(about: AgentSummary) -> list[tuple[str, Cell]]:
     if about.official_tests:
         rates = [(f"pass_rate_{tries}", doc.percent(rate)) for tries, rate in about.pass_rates.items()]
         return [("accepted by the data set's tests, whose output stands between the tries", of), *rates, programs]
-    if not about.tests_itself:
-        return [("samples asked; replies that were stored before are kept unchanged", about.settled)]
     rounds = ", ".join(f"{count} after {number}" for number, count in about.rounds.items())
+    if not about.tests_itself:
+        asked = ("samples asked; replies that were stored before are kept unchanged", about.settled)
+        return [("samples", about.settled), ("rounds", rounds), programs] if about.trials else [asked]
     return [
         ("accepted by its own tests", of),
         ("rounds", rounds or "none"),

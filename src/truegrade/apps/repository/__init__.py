@@ -9,6 +9,10 @@ APP = App(
         "data build repository": "truegrade.apps.repository.commands:build_repository",
         "assay repository": "truegrade.apps.repository.commands:assay_repository",
     },
+    things={
+        "agent": {"edit": "truegrade.apps.repository.agent:EditAgent"},
+        "workspace": {"repository": "truegrade.apps.repository.agent:workspace_of"},
+    },
     folders=(
         FolderKind(
             name="an assay of a repository's tests",

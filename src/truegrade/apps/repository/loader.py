@@ -25,6 +25,7 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
     import sys
     import zlib
 
+    run, to_code = exec, compile  # the module may have its own, and its names become this one's
     texts = json.loads(zlib.decompress(base64.b85decode(packed)))
 
     class Finder:
@@ -44,7 +45,7 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
             loaded.__file__ = path
             if loaded.__name__ == module:
                 loaded._truegrade_answer = namespace
-            exec(compile(text, path, "exec", dont_inherit=True), loaded.__dict__)
+            run(to_code(text, path, "exec", dont_inherit=True), loaded.__dict__)
 
     for name in texts:
         sys.modules.pop(name, None)

@@ -8,7 +8,7 @@ import copy
 import inspect
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, bare, first_line_of
@@ -20,6 +20,7 @@ from truegrade.grading.programs import statements
 
 _MOST_CHARS = 1_500_000
 """Of the modules that one imports."""
+_MOST_PACKED_BYTES = 8 * _MOST_CHARS
 _STAND_IN = "def {name}(*args, **kwargs):\n    ''\n    return _truegrade_answer['{name}'](*args, **kwargs)"
 _FUTURE = "from __future__ import annotations\n"
 _EXAMPLES = ">>>"
@@ -74,13 +75,8 @@ class Package:
         texts |= dict.fromkeys(sorted(spaces), ("", True, ""))  # namespace packages have no file
         if sum(len(text) for _, _, text in texts.values()) > _MOST_CHARS:
             raise NotRecorded(f"its module imports more than {_MOST_CHARS:,} characters of the package")
-        packed = base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
-        source = inspect.getsource(load_without_answer)
-        call = (
-            f"{load_without_answer.__name__}({packed!r}, {module.dotted!r}, {function.node.name!r}, globals())\n"
-        )
         future = _FUTURE if "from __future__ import annotations" in module.text else ""
-        text = f"from typing import Any\n{source}\n{call}"
+        text = loading_text(texts, module.dotted, function.node.name)
         return f"{future}exec({text!r}, globals())\n" if as_code else f"{future}{text}"
 
     def _text(self, name: str, function: FunctionPlace) -> str:
@@ -116,18 +112,61 @@ class Package:
         return self._bodies[name]
 
 
+def loading_text(texts: Mapping[str, Sequence[Any]], module: str, answer: str) -> str:
+    """Python that makes modules importable, and one's names its own, but for the answer's.
+
+    Args:
+        texts: path, whether it is a package, and text of each by name; see `load_without_answer`.
+        module: the one.
+        answer: name of what is to be written.
+    """
+    packed = base64.b85encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
+    call = f"{load_without_answer.__name__}({packed!r}, {module!r}, {answer!r}, globals())\n"
+    return f"from typing import Any\n{inspect.getsource(load_without_answer)}\n{call}"
+
+
+def unpacked(prefix: str) -> tuple[dict[str, Sequence[Any]], str]:
+    """What a prefix of `Package.prefix` holds: ``texts`` and ``module`` of `loading_text`.
+
+    Raises:
+        ValueError: it is no such prefix.
+    """
+    try:
+        call: Any = ast.parse(prefix).body[-1]
+        if call.value.func.id == "exec":
+            call = ast.parse(call.value.args[0].value).body[-1]
+        packed, module = (argument.value for argument in call.value.args[:2])
+        content = zlib.decompressobj().decompress(base64.b85decode(packed), _MOST_PACKED_BYTES)
+        return json.loads(content), module
+    except (SyntaxError, RecursionError, LookupError, AttributeError, TypeError, zlib.error) as error:
+        raise ValueError("not the text before an answer to a function of a repository") from error
+
+
+def place_in(tree: ast.Module, name: str) -> tuple[Any, int]:
+    """What holds a function, or ``Class.method``, in its body, and where.
+
+    Raises:
+        ValueError: there is none.
+    """
+    *classes, own = name.split(".")
+    owner: Any = tree
+    try:
+        for each in classes:
+            owner = next(node for node in owner.body if isinstance(node, ast.ClassDef) and node.name == each)
+        named = (n for n, node in enumerate(owner.body) if isinstance(node, ast.FunctionDef) and node.name == own)
+        return owner, next(named)
+    except StopIteration:
+        raise ValueError(f"there is no `{name}`") from None
+
+
 def without_function(tree: ast.Module, name: str) -> ast.Module:
     """A copy of a module in which a function, or ``Class.method``, only calls the answer to it."""
     made = copy.deepcopy(tree)
-    *classes, own = name.split(".")
-    owner: Any = made
-    for each in classes:
-        owner = next(node for node in owner.body if isinstance(node, ast.ClassDef) and node.name == each)
-    stand_in: Any = statements(_STAND_IN.format(name=own))[0]
-    for number, node in enumerate(owner.body):
-        if isinstance(node, ast.FunctionDef) and node.name == own:
-            stand_in.decorator_list = node.decorator_list if classes else []  # an answer brings its own
-            owner.body[number] = stand_in
+    owner, number = place_in(made, name)
+    stand_in: Any = statements(_STAND_IN.format(name=name.rpartition(".")[2]))[0]
+    if owner is not made:  # an answer brings its own
+        stand_in.decorator_list = owner.body[number].decorator_list
+    owner.body[number] = stand_in
     return _without_examples(made)
 
 

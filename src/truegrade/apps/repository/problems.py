@@ -26,8 +26,9 @@ _ASKED = {
     "repair": "It has one bug: correct it, and give the whole function.",
     "complete": "The end of its body is missing here: give the whole function.",
 }
+FOR_METHODS = " Give it as a plain function "
 _METHOD = (
-    " Give it as a plain function `{own}` of the module, without decorators and with the parameters that it has in"
+    FOR_METHODS + "`{own}` of the module, without decorators and with the parameters that it has in"
     " its class, which calls it."
 )
 _PROMPT = """\
