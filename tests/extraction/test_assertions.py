@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from value_strategies import values
 
+from truegrade.extraction import assertions
 from truegrade.extraction.assertions import (
     extract_input,
     extract_input_answer,
@@ -15,6 +16,7 @@ from truegrade.extraction.assertions import (
     of_another_call,
     parse_arguments,
 )
+from truegrade.extraction.parsing import Fault, Parser
 from truegrade.grading.literals import compare
 from truegrade.records import Reason
 
@@ -594,3 +596,32 @@ def test_published_generations_get_their_published_verdicts(data_dir):
         assert ours == published[name], name
         compared += len(ours)
     assert compared == 8000
+
+
+_BEHIND = st.sampled_from(
+    ["", ", 2", ", 'no'", ", 2, 3", " # no", "\n", "; 1", ".", " or 1", " if x else 2", ")", " == 1", "\r"]
+)
+_VALUES = st.sampled_from(
+    ["1", "5.", "-0.0", "[1, 2]", "'a' 'b'", "'== ='", "(yield)", "(yield 1)", "(await x)", "f'{x}'", "{**a}",
+     "'é'", "(x := 1)", "[y async for y in z]", "lambda: 1", "float('nan')", "???", "...", "{1: 2}", "g(x=1, x=1)"]
+)  # fmt: skip
+_WORDS = st.sampled_from(["assert ", "assert", "assert\r", "assert\t", "assert ("])
+_ASSERTIONS = st.one_of(
+    st.tuples(_WORDS, st.just("f(1) == "), _VALUES, _BEHIND),
+    st.tuples(_WORDS, _VALUES, st.just(" == f(1)"), _BEHIND),
+).map("".join)
+
+
+@given(_ASSERTIONS)
+@example("assert f(1) == 1, 2, 3")
+@example("assert f((yield)) == 1")
+@example("assert f([y async for y in z]) == 1")
+@example("assert f(x=1, x=1) == 1")
+@example("assert\rf(1) == 1")
+def test_an_assertion_that_is_only_parsed_is_read_as_one_that_is_compiled_too(text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assertions, "_parsing_decides", lambda _: False)
+        compiled = assertions._output_answer(text, "f", ("f", "1"))
+    assert assertions._output_answer(text, "f", ("f", "1")) == compiled
+    assert extract_output_answer(text, "f", ("f", "1")) == compiled
+    assert Parser().is_module(text) == (not isinstance(Parser().module(text), Fault))

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -15,8 +16,12 @@ import msgspec
 import pytest
 
 import truegrade
-from truegrade.errors import BadRecord, UserError
+from truegrade.benchmarks import load_benchmark
+from truegrade.errors import BadRecord, SandboxError, UserError
+from truegrade.pipeline.grade import WRITTEN_AT_ONCE, LocalGrader, grade_run
+from truegrade.profiles import open_profile
 from truegrade.records import sha256_json
+from truegrade.settings import Silent
 from truegrade.store import spool
 
 OPENED: Counter[str] = Counter()
@@ -132,6 +137,36 @@ def test_an_import_that_was_killed_is_gone_on_with(tmp_path, grade):
         assert grade(path).path == run.path
         assert journal.read_bytes() == whole
         assert (run.path / "summary.json").read_bytes() == summary
+
+
+class Chained(LocalGrader):
+    """Fails behind some verdicts."""
+
+    def __init__(self, verdicts):
+        super().__init__(1)
+        self._before = verdicts
+
+    def verdicts(self, completions, problems, profile):
+        yield from itertools.islice(super().verdicts(completions, problems, profile), self._before)
+        raise SandboxError("broken")
+
+
+@pytest.mark.parametrize("made", [0, 3, WRITTEN_AT_ONCE, WRITTEN_AT_ONCE + 3])
+def test_what_was_graded_before_a_fault_is_written_and_not_graded_again(tmp_path, grade, data, made):
+    path = tmp_path / "x_results.jsonl"
+    path.write_bytes(answers(samples=5))
+    run = grade(path)
+    journal = run.verdicts_path("strict@5")
+    whole = journal.read_bytes()
+    journal.write_bytes(b"")
+    problems = load_benchmark("execution-prediction", data).by_id()
+    opened = truegrade.load(run.path)
+    with pytest.raises(SandboxError, match="broken"):
+        grade_run(opened, problems, open_profile("strict"), progress=Silent(), grader=Chained(made))
+    assert journal.read_bytes() == b"".join(whole.splitlines(keepends=True)[:made])
+    assert len(opened.verdict_facts("strict")) == made
+    grade(path)
+    assert journal.read_bytes() == whole
 
 
 IMPORT = """

@@ -36,7 +36,7 @@ from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import Claim, Fit, effective_draws, fits, independent_p, same_tasks_p
 from truegrade.store import Run
-from truegrade.store.facts import VerdictFacts
+from truegrade.store.facts import VerdictKind
 from truegrade.store.manifest import AUDIT
 
 FIRST_TASKS = 100
@@ -187,7 +187,7 @@ def _verdicts(
     """Verdicts that other circumstances could turn: how far would the number move if all of them turned?"""
     ours = _mean(tallies)
     if claim.low > ours:
-        kinds: dict[str, tuple[str, Callable[[VerdictFacts], bool]]] = {
+        kinds: dict[str, tuple[str, Callable[[VerdictKind], bool]]] = {
             "truncated": ("were cut at the token limit", lambda o: o.truncated),
             "unanswered": ("contained no answer", lambda o: o.reason in UNANSWERED and not o.truncated),
             "time": ("exceeded the time limit", lambda o: o.reason is Reason.TIME_LIMIT),
@@ -202,7 +202,7 @@ def _verdicts(
         yield from _if_turned("time", "passes used half of the time limit or more", turned, -1, tallies, claim)
 
 
-def _turned(outcomes: VerdictTable, holds: Callable[[VerdictFacts], bool]) -> dict[str, int]:
+def _turned(outcomes: VerdictTable, holds: Callable[[VerdictKind], bool]) -> dict[str, int]:
     """How many outcomes of each problem hold, problems without any left out."""
     counts = {task: sum(o is not None and holds(o) for o in row) for task, row in outcomes.items()}
     return {task: count for task, count in counts.items() if count}

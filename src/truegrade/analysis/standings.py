@@ -90,7 +90,10 @@ def rule_matrix(summary: Summary, outcomes: Mapping[str, VerdictTable]) -> Matri
         raise UserError(f"no verdicts under {', '.join(missing) or 'any profile'}; grade the run first")
     headlines = {profile.profile: profile.estimates[0].value for profile in summary.profiles}
     lowest, highest = min(headlines, key=headlines.__getitem__), max(headlines, key=headlines.__getitem__)
-    table = [row for _, row in side_by_side([outcomes[name] for name in headlines])]
+    compared = disagreeing = 0
+    for _, row in side_by_side([outcomes[name] for name in headlines]):
+        compared += 1
+        disagreeing += disputed(row)
     return Matrix(
         benchmark=summary.benchmark,
         model=summary.model,
@@ -99,8 +102,8 @@ def rule_matrix(summary: Summary, outcomes: Mapping[str, VerdictTable]) -> Matri
         spread=headlines[highest] - headlines[lowest],
         lowest=lowest,
         highest=highest,
-        compared=len(table),
-        disagreeing=sum(map(disputed, table)),
+        compared=compared,
+        disagreeing=disagreeing,
         warnings=summary.warnings,
     )
 
@@ -271,7 +274,7 @@ def pair_standing(
     """
     folder = run.path if isinstance(run, Run) else run
     opened = run if isinstance(run, Run) else Run.open(folder) if (folder / "manifest.json").exists() else None
-    replies = [] if opened is None else list(opened.completion_facts())
+    replies = () if opened is None else opened.completion_facts()
     used = [facts.usage for facts in replies if facts.usage is not None]
     counted: list[RunStanding] = []
     warnings: list[Caution] = []

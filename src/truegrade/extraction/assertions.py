@@ -28,7 +28,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -247,6 +247,11 @@ def extract_output_answer(text: str, function: str | None = None, asked: tuple[s
         function: name of the asked function; without it any call may stand in the equality.
         asked: function and arguments of the asked call, so that ``Answer.found`` tells another; None if unknown.
     """
+    find = _short_output_answer if len(text) <= SHORT_CHARS else _output_answer
+    return find(text, function, asked)
+
+
+def _output_answer(text: str, function: str | None, asked: tuple[str, str] | None) -> Answer:
     bare = strip_decoration(text)
     # No literal begins so, and none as short as this is nested too deeply to be read.
     literal = None if bare.startswith("assert") and len(bare) <= SHORT_CHARS else parse_literal(bare)
@@ -260,6 +265,10 @@ def extract_output_answer(text: str, function: str | None = None, asked: tuple[s
     if equality is not None and equality.literal and function in {None, equality.function}:
         return Answer(value=equality.value, found=_whose(equality, asked), form="answer")
     return _nothing(Reason.NOT_LITERAL, "not_literal")
+
+
+_short_output_answer = lru_cache(maxsize=8192)(_output_answer)
+"""Of a short text from memory: most answers to a problem are equal."""
 
 
 def _whose(equality: Equality, asked: tuple[str, str] | None) -> str:
@@ -529,10 +538,25 @@ def _whole_equality(text: str, function: str | None) -> Equality | None:
     if not keyword and len(text) <= SHORT_CHARS and isinstance(read_expression(text), Fault):  # known, and enough
         return None
     parser = Parser()
-    if isinstance(parser.module(text), Fault):
+    if keyword and _parsing_decides(text):
+        equality = read_equality(parser, text, len(keyword), function=function)
+        # Else something stands behind the value, which may be no message.
+        if equality is not None and equality.end == len(text) and text.endswith(equality.value):
+            return equality
+    if not parser.is_module(text):
         return None
     equality = read_equality(parser, text, len(keyword), function=function)
     return equality if keyword or not isinstance(parser.expression(text), Fault) else None
+
+
+def _parsing_decides(text: str) -> bool:
+    """Whether what compiles of an assertion is what parses: faults that only compiling finds have words or signs
+    for them. False where that is not known."""
+    plain = len(text) <= SHORT_CHARS and text.isascii() and "\n" not in text and "\r" not in text
+    return plain and text.count("=") == text.count("==") * 2 == 2 and not _COMPILED_WORDS.search(text)
+
+
+_COMPILED_WORDS = pattern("yield|await|async")
 
 
 def _proposed(parser: Parser, text: str, function: str) -> Iterator[str]:

@@ -378,6 +378,8 @@ def _with_the_rest(parser: Parser, text: str, found: Equality, stop: int) -> Equ
 
 def source_of(source: str, node: ast.expr) -> str:
     """The text of a node, in parentheses where it needs them to stand alone (strings on several lines)."""
+    if source.isascii() and "\n" not in source and "\r" not in source:
+        return source[node.col_offset : node.end_col_offset]
     text = ast.get_source_segment(source, node) or ""
     return f"({text})" if "\n" in text and isinstance(parse_expression(text), Fault) else text
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 import cmath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from truegrade.extraction.parsing import Literal, NotLiteral, parse_literal
+from truegrade.extraction.parsing import SHORT_CHARS, Literal, NotLiteral, parse_literal
 
 SHOWN_CHARS = 80
 """Longer values are shown cut in ``why``; they are compared whole."""
@@ -50,7 +51,8 @@ def compare(expected: str, got: str) -> LiteralComparison:
 
     An expected text that is no literal (a custom ``repr``) can only be equal as text. Never raises.
     """
-    truth, answer = parse_literal(expected), parse_literal(got)
+    truth = _read(expected)
+    answer = truth if got.strip() == getattr(truth, "source", None) else _read(got)
     if isinstance(truth, NotLiteral):
         same = expected.strip() == got.strip()
         note = f"the expected value is no literal ({truth.why}): compared as text"
@@ -60,13 +62,26 @@ def compare(expected: str, got: str) -> LiteralComparison:
             python_eq=False, strict_typed=False, repr_exact=False, why=f"not a literal: {answer.why}"
         )
     # Most right answers end here, without a walk through two values.
-    if truth.source == answer.source:
+    if answer is truth:
         return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=True)
     return _compare_values(truth, answer)
 
 
+def _read(text: str) -> Literal | NotLiteral:
+    """The literal, with each nan replaced by `_Nan`; of a short text from memory, so that nobody may change it."""
+    return _read_short(text) if len(text) <= SHORT_CHARS else _read_anew(text)
+
+
+def _read_anew(text: str) -> Literal | NotLiteral:
+    literal = parse_literal(text)
+    return literal if isinstance(literal, NotLiteral) else Literal(literal.source, _with_equal_nan(literal.value))
+
+
+_read_short = lru_cache(maxsize=4096)(_read_anew)
+
+
 def _compare_values(truth: Literal, answer: Literal) -> LiteralComparison:
-    wanted, given = _with_equal_nan(truth.value), _with_equal_nan(answer.value)
+    wanted, given = truth.value, answer.value
     if wanted != given:
         why = f"expected {_abbreviate(truth.source)}, got {_abbreviate(answer.source)}"
         return LiteralComparison(python_eq=False, strict_typed=False, repr_exact=False, why=why)

@@ -140,7 +140,7 @@ def graders_of(run: Run, problems: Container[str], *, besides: Container[str] = 
     return [
         open_stored(name, run.manifest.origin(name), run.path)
         for name in run.profiles
-        if name not in besides and any(key.problem_id in problems for key, _ in run.graded(name))
+        if name not in besides and run.graded(name, problems=problems)
     ]
 
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from queue import SimpleQueue
@@ -23,7 +22,7 @@ from truegrade.records import Answer, Completion, Problem, SampleKey, Verdict
 from truegrade.registry import Registry
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
-from truegrade.store.facts import CompletionFacts
+from truegrade.store.facts import CompletionFacts, reply_hash, sample_hash
 
 # ------- Who turns completions into verdicts: this machine's cores, or those of many machines, opened by name.
 
@@ -175,6 +174,8 @@ def open_local(address: str, workers: int | None, allow_unsafe: bool) -> LocalGr
     return LocalGrader(workers or os.cpu_count() or 1, allow_unsafe=allow_unsafe)
 
 
+WRITTEN_AT_ONCE = 64
+"""Verdicts for which nothing ran that one write appends: what a kill takes is graded anew in milliseconds."""
 NO_TEXT = hashlib.sha256().hexdigest()
 """Stands in a verdict for the text of a request that failed (`Completion.sha256`)."""
 
@@ -209,22 +210,20 @@ def grade_run(
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     grading = _opened(run, problems, profile)
-    missing: set[tuple[SampleKey, str]] = set()
-    total = done = 0
-    for each in _gradable(run, grading):
-        total += 1
-        if each in grading.graded:
-            done += 1
-        else:
-            missing.add(each)
-    progress.start(f"grade as {profile.name}", total=total, done=done)
+    total = 0
+    waiting = bytearray()
+    for reply in _gradable(run, grading):
+        total += reply is not None
+        waiting.append(_NONE if reply is None or reply in grading.graded else _LATER)
+    progress.start(f"grade as {profile.name}", total=total, done=total - waiting.count(_LATER))
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     try:
         _store(
             run,
             grading,
-            grader.verdicts(_pending(run, grading, missing), grading.problems, profile),
+            grader.verdicts(_pending(run, waiting), grading.problems, profile),
             progress.advance,
+            at_once=WRITTEN_AT_ONCE,
         )
     finally:
         progress.finish()
@@ -262,7 +261,7 @@ def grading_beside(
     """
     gradings = [_opened(run, problems, profile) for profile in profiles]
     run.append_completions().close()  # there is one to read, and no torn line in it
-    answered = {(facts.key, facts.sha256) for facts in run.completion_facts() if facts.answered}
+    answered = {(facts.key, facts.sha256) for facts in run.completion_facts() if facts.sha256 is not None}
     keys = {*asked, *(key for key, _ in answered)}
     ended, lock, watch = threading.Event(), threading.Lock(), progress.beside()
 
@@ -277,7 +276,11 @@ def grading_beside(
     watch.start(
         f"grade as {profiles[0].name}" if len(profiles) == 1 else f"grade as {len(profiles)} profiles",
         total=sum(key.problem_id in grading.problems for grading in gradings for key in keys),
-        done=sum(key[0].problem_id in g.problems for g in gradings for key in answered & g.graded),
+        done=sum(
+            key.problem_id in grading.problems and reply_hash(key, sha256) in grading.graded
+            for grading in gradings
+            for key, sha256 in answered
+        ),
     )
     try:
         with ThreadPoolExecutor(len(gradings), thread_name_prefix="grade") as threads:
@@ -303,8 +306,8 @@ class _Grading(msgspec.Struct, frozen=True):
     problems: Mapping[str, Problem]
     """Those that it scores."""
     packages: dict[str, str]
-    graded: set[tuple[SampleKey, str]]
-    """What needs no verdict."""
+    graded: set[int]
+    """What needs no verdict, by `reply_hash`."""
     levels: set[int]
     """Of the programs that ran, filled by `_store`."""
 
@@ -324,30 +327,55 @@ def _opened(run: Run, problems: Mapping[str, Problem], profile: Profile) -> _Gra
 
 
 def _store(
-    run: Run, grading: _Grading, made: Generator[Verdict, None, None], advance: Callable[[], object]
+    run: Run,
+    grading: _Grading,
+    made: Generator[Verdict, None, None],
+    advance: Callable[[], object],
+    *,
+    at_once: int = 1,
 ) -> None:
-    with closing(made) as verdicts, run.append_verdicts(grading.profile.id) as journal:
-        for verdict in verdicts:
-            journal.append(verdict)
-            advance()
-            if verdict.level is not None:
-                grading.levels.add(verdict.level)
+    """Write verdicts as they are made; of those for which nothing ran, up to ``at_once`` in one write."""
+    held: list[Verdict] = []
+    with run.append_verdicts(grading.profile.id) as journal:
+        try:
+            with closing(made) as verdicts:
+                for verdict in verdicts:
+                    held.append(verdict)
+                    if verdict.level is not None:
+                        grading.levels.add(verdict.level)
+                    if verdict.level is not None or len(held) == at_once:
+                        written, held = held, []
+                        journal.append_all(written)
+                    advance()
+        finally:
+            journal.append_all(held)
 
 
 def _record(run: Run, grading: _Grading) -> None:
     run.record_grading(grading.profile.id, min(grading.levels, default=None), grading.packages)
 
 
-def _pending(run: Run, grading: _Grading, missing: AbstractSet[tuple[SampleKey, str]]) -> Iterator[Completion]:
+_NONE, _FIRST, _LATER = range(3)
+"""What a completion waits for: for no verdict, or when for one."""
+
+
+def _pending(run: Run, waiting: bytearray) -> Iterator[Completion]:
     """What needs a verdict; first whatever came near a time limit under another profile, which would end last.
 
     The texts are read here, and of a run without any missing not at all.
+
+    Args:
+        run: its journal is read in order.
+        waiting: for every completion in it, `_LATER` or `_NONE`.
     """
-    known = (facts for profile in run.profiles for facts in run.verdict_facts(profile)) if missing else ()
-    slow = {(facts.key, facts.completion_sha256) for facts in known if facts.time_sensitive} & missing
-    for some in filter(None, (slow, missing - slow)):
-        replies = (completion for completion in run.completions() if grading.judges(completion))
-        yield from (completion for completion in replies if (completion.key, completion.sha256) in some)
+    known = (facts for profile in run.profiles for facts in run.verdict_facts(profile)) if any(waiting) else ()
+    slow = {reply_hash(facts, facts.completion_sha256) for facts in known if facts.time_sensitive}
+    for place, facts in enumerate(run.completion_facts() if slow else ()):
+        if waiting[place] and reply_hash(facts, facts.sha256 or NO_TEXT) in slow:
+            waiting[place] = _FIRST
+    for turn in (_FIRST, _LATER):
+        if turn in waiting:
+            yield from (one for one, when in zip(run.completions(), waiting, strict=False) if when == turn)
 
 
 def _arriving(run: Run, grading: _Grading, ended: Callable[[], bool]) -> Iterator[Completion | None]:
@@ -357,20 +385,22 @@ def _arriving(run: Run, grading: _Grading, ended: Callable[[], bool]) -> Iterato
             yield None
         elif grading.judges(completion):
             _refuse_other_data(run, completion, grading.problems[completion.problem_id])
-            if (completion.key, completion.sha256) not in grading.graded:
+            if reply_hash(completion, completion.sha256) not in grading.graded:
                 yield completion
 
 
-def _gradable(run: Run, grading: _Grading) -> Iterator[tuple[SampleKey, str]]:
-    """Sample and hash of every completion that gets a verdict; of a request that failed, until it is answered."""
-    answered = run.answered() if grading.profile.counts_failed else set()
+def _gradable(run: Run, grading: _Grading) -> Iterator[int | None]:
+    """The `reply_hash` of every completion, None where it gets no verdict; a request that failed, until it is
+    answered."""
+    answered = run.answered_hashes() if grading.profile.counts_failed else set()
     for facts in run.completion_facts():
         problem = grading.problems.get(facts.problem_id)
-        failed = grading.profile.counts_failed and facts.key not in answered
+        failed = grading.profile.counts_failed and sample_hash(facts) not in answered
         if problem is None or not (facts.answered or failed):
+            yield None
             continue
         _refuse_other_data(run, facts, problem)
-        yield facts.key, facts.sha256 or NO_TEXT
+        yield reply_hash(facts, facts.sha256 or NO_TEXT)
 
 
 def _refuse_other_data(run: Run, found: Completion | CompletionFacts, problem: Problem) -> None:

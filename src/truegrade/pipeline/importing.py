@@ -21,7 +21,7 @@ from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask, sha256_json
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
-from truegrade.store.facts import CompletionFacts
+from truegrade.store.facts import sample_hash
 from truegrade.store.importers import Importer, ImportTarget, RowFaults, SourceFile, configuration, index_ids
 from truegrade.store.importers.agentcoder import read_accepted
 from truegrade.store.journal import Notice
@@ -92,14 +92,13 @@ def import_file(
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
         if faults.count and not any(facts.answered for facts in spool.facts):
             raise faults.first[0]
-        manifest = _manifest(source, importer, loaded, spool.facts, positions, read_by)
-        covered = len({facts.problem_id for facts in spool.facts})
+        manifest = _manifest(source, importer, loaded, spool, positions, read_by)
+        covered = len(spool.problems)
         if not covered:
             which = f"the {len(known)} problems of {loaded.name}" if chosen is None else "the problems of `limit`"
             raise UserError(f"{path}: answers none of {which}, so there is nothing to grade")
         if past is not None:
-            answered = {facts.problem_id for facts in spool.facts}
-            found = past([problem for problem in loaded.problems if problem.id in answered])
+            found = past([problem for problem in loaded.problems if problem.id in spool.problems])
             manifest = msgspec.structs.replace(manifest, excluded=found.seen, training_data=found.training_data)
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         name += "" if importer.sniff(source) else f"-{slug(importer.name)}"
@@ -113,8 +112,7 @@ def import_file(
                 f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these are scored"
             )
         with run.locked():
-            there = run.answered()
-            done = sum(facts.key in there for facts in spool.facts)
+            done = sum(map(run.answered_hashes().__contains__, map(sample_hash, spool.facts)))
             progress.start("import", total=len(spool.facts), done=done)
             try:
                 run.take_in(spool.lines(configuration(importer, source)), progress.advance)
@@ -157,11 +155,10 @@ def _manifest(
     source: SourceFile,
     importer: Importer,
     loaded: Benchmark,
-    found: Sequence[CompletionFacts],
+    found: Spool,
     positions: Sequence[str],
     read_by: Origin | None,
 ) -> Manifest:
-    tasks = {facts.problem_id for facts in found}
     # Without ids, the same bytes under another --limit are answers to other questions: another run.
     paired = f" as {positions[0]} to {positions[-1]}" if positions else ""
     # Nor are they the same answers, read in a format that the user named and the file does not show.
@@ -171,10 +168,10 @@ def _manifest(
         benchmark=identity_of(loaded),
         imported_from=f"{source.path.name} sha256:{source.sha256()}{paired}{read_as}",
         import_format=importer.name,
-        samples_per_task=max((facts.sample + 1 for facts in found), default=0),
+        samples_per_task=found.most_samples,
         selected=None
-        if len(tasks) == len(loaded.problems)
-        else tuple(problem.id for problem in loaded.problems if problem.id in tasks),
+        if len(found.problems) == len(loaded.problems)
+        else tuple(problem.id for problem in loaded.problems if problem.id in found.problems),
         environment=environment(),
         origins=origins(benchmark=loaded.origin, importer=read_by),
     )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from truegrade.extraction.parsing import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
-from truegrade.pipeline.totals import ReplyLength
-from truegrade.pipeline.verdicts import VerdictTable, counted
-from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason, SampleKey
+from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample
+from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason
 from truegrade.statistics.budgets import BudgetCurve, SizedReply, budget_curve
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
-from truegrade.store.facts import VerdictFacts
+from truegrade.store.facts import ReplyForm, VerdictKind
 
 
 class Questions(msgspec.Struct, frozen=True):
@@ -118,9 +117,9 @@ def _is_booleans(text: str) -> bool:
 
 def _draws(asked: Questions, outcomes: VerdictTable) -> Mapping[str, Sequence[Draw | None]]:
     """Samples by problem; equal outcomes become one and the same draw."""
-    known: dict[VerdictFacts, Draw] = {}
+    known: dict[VerdictKind, Draw] = {}
 
-    def draw(outcome: VerdictFacts | None) -> Draw | None:
+    def draw(outcome: VerdictKind | None) -> Draw | None:
         if outcome is None or outcome.reason is Reason.GRADER_ERROR:
             return None
         if outcome not in known:
@@ -135,7 +134,7 @@ def _draws(asked: Questions, outcomes: VerdictTable) -> Mapping[str, Sequence[Dr
     return {name: tuple(map(draw, outcomes[name])) for name in ids if name in outcomes}
 
 
-def _draw(outcome: VerdictFacts) -> Draw:
+def _draw(outcome: VerdictKind) -> Draw:
     marks = outcome.marks
     typed = outcome.passed and TYPES_DIFFER not in marks
     return Draw(
@@ -152,27 +151,22 @@ def _draw(outcome: VerdictFacts) -> Draw:
 # ------------------------------ Pass rate against token budget of a graded run, from the facts of its replies.
 
 
-UNKNOWN = ReplyLength(None, False)
-
-
 def pass_rate_by_budget(
-    outcomes: VerdictTable, problems: Mapping[str, Problem], lengths: Mapping[SampleKey, ReplyLength]
+    outcomes: VerdictTable, problems: Mapping[str, Problem], form: Callable[[str, int], ReplyForm]
 ) -> BudgetCurve:
     """The curve of one profile, over the verdicts that count.
 
     Args:
         outcomes: under the profile; one counts at least.
         problems: those that it scores, by id.
-        lengths: of the replies.
+        form: of the reply to a sample, by problem and number.
     """
     found = (
-        (problems[task], outcome, lengths.get(outcome.key, UNKNOWN))
+        (problems[task], outcome, form(task, sample))
         for task, samples in outcomes.items()
-        for outcome in counted(samples)
+        for sample, outcome in counted_by_sample(samples)
     )
     return budget_curve(
-        [
-            SizedReply(problem.id, problem.cluster, outcome.passed, length.tokens, length.cut)
-            for problem, outcome, length in found
-        ]
+        SizedReply(problem.id, problem.cluster, outcome.passed, length.tokens, length.cut)
+        for problem, outcome, length in found
     )

@@ -5,8 +5,9 @@ Warnings from the samples of a run: equal ones, single ones, and replies whose f
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET
@@ -17,7 +18,7 @@ from truegrade.datasets.learned import FILE, REASON
 from truegrade.errors import first_few
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.verdicts import VerdictTable, counted, missing_packages
+from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,
@@ -29,14 +30,13 @@ from truegrade.records import (
     OutputTask,
     Problem,
     Reason,
-    SampleKey,
     SuiteTask,
 )
 from truegrade.records.config import GenerationConfig
 from truegrade.statistics import Exchangeability, TaskTally, estimate
 from truegrade.statistics.windows import Window, described
 from truegrade.store import Manifest
-from truegrade.store.facts import Shape, VerdictFacts
+from truegrade.store.facts import ReplyForm, Shape, VerdictFacts, VerdictKind
 from truegrade.store.importers import IMPORTERS, Importer, replies_format
 
 T = TypeVar("T")
@@ -46,8 +46,8 @@ MOST_PROBLEMS = 0.5
 REPLY_SHARE = 0.05
 """Share of the replies from which a wrong form moves the number."""
 
-Texts = Mapping[str, Mapping[int, str]]
-"""Problem -> sample -> SHA-256 of its text."""
+Texts = Mapping[str, Mapping[int, Hashable]]
+"""Problem -> sample -> its text, or what is equal where texts are."""
 _PROGRAMS = (FunctionTask, OracleTask, CasesTask, ContestTask, SuiteTask)
 
 
@@ -59,12 +59,17 @@ def aligned(rows: Iterable[Mapping[int, T]]) -> tuple[list[int], list[list[T]]]:
     Args:
         rows: of each problem, what is known of a sample by its number.
     """
+    numbers, whole = _whole(rows)
+    return numbers, [[row[number] for number in numbers] for row in whole]
+
+
+def _whole(rows: Iterable[Mapping[int, T]]) -> tuple[list[int], list[Mapping[int, T]]]:
     there = list(rows)
     numbers = sorted({number for row in there for number in row})
-    return numbers, [[row[number] for number in numbers] for row in there if len(row) == len(numbers)]
+    return numbers, [row for row in there if len(row) == len(numbers)]
 
 
-def repeated_samples(texts: Iterable[Mapping[int, str]]) -> tuple[dict[int, list[int]], int]:
+def repeated_samples(texts: Iterable[Mapping[int, Hashable]]) -> tuple[dict[int, list[int]], int]:
     """Samples whose text equals that of an earlier sample in every problem that has all of them.
 
     Args:
@@ -73,12 +78,13 @@ def repeated_samples(texts: Iterable[Mapping[int, str]]) -> tuple[dict[int, list
     Returns:
         earlier sample -> those that repeat it; and the number of problems that have all samples.
     """
-    numbers, rows = aligned(texts)
+    numbers, rows = _whole(texts)
     found: dict[int, list[int]] = {}
-    for place, second in enumerate(numbers if len(rows) > 1 else ()):
-        first = next((at for at in range(place) if all(row[at] == row[place] for row in rows)), None)
-        if first is not None:
-            found.setdefault(numbers[first], []).append(second)
+    first: dict[int, int] = {}  # by a hash: all texts of a sample would be held until the end
+    for second in numbers if len(rows) > 1 else ():
+        earlier = first.setdefault(hash(tuple([row[second] for row in rows])), second)
+        if earlier != second and all(row[earlier] == row[second] for row in rows):
+            found.setdefault(earlier, []).append(second)
     return found, len(rows)
 
 
@@ -109,15 +115,27 @@ def identical_samples(texts: Texts) -> list[Caution]:
     return [caution("identical-samples", said, same, len(several))]
 
 
-def near_duplicates(problems: Mapping[str, Problem], outcomes: VerdictTable, texts: Texts) -> list[Caution]:
-    """The warning that samples differ in their texts and hold the same program, white space apart."""
-    if identical_samples(texts):
+def near_duplicates(
+    problems: Mapping[str, Problem], outcomes: VerdictTable, texts: Texts, verdicts: Iterable[VerdictFacts]
+) -> list[Caution]:
+    """The warning that samples differ in their texts and hold the same program, white space apart.
+
+    Args:
+        problems: by id.
+        outcomes: the verdicts that count.
+        texts: of the replies.
+        verdicts: with the hashes of their answers, in the order they were written.
+    """
+    wanted = {task for task, problem in problems.items() if isinstance(problem.task, _PROGRAMS)}
+    if not wanted or identical_samples(texts):
         return []
-    programs = [
-        [outcome.answer_hash for outcome in counted(outcomes.get(task, ()))]
-        for task, problem in problems.items()
-        if isinstance(problem.task, _PROGRAMS)
-    ]
+    hashes = {task: array("q", bytes(8 * len(outcomes.get(task, ())))) for task in wanted}
+    for verdict in verdicts:
+        if verdict.sample < len(hashes.get(verdict.problem_id, ())):
+            hashes[verdict.problem_id][verdict.sample] = verdict.answer_hash
+    programs = (
+        [row[sample] for sample, _ in counted_by_sample(outcomes.get(task, ()))] for task, row in hashes.items()
+    )
     several = [row for row in programs if len(row) > 1]
     same = sum(len(set(row)) == 1 and row[0] != 0 for row in several)
     if not same or same < MOST_PROBLEMS * len(several):
@@ -142,53 +160,59 @@ def one_sample(config: GenerationConfig | None, n: int) -> list[Caution]:
 
 
 def replies_as_programs(
-    import_format: str | None, outcomes: VerdictTable, shapes: Mapping[SampleKey, Shape]
+    import_format: str | None, outcomes: VerdictTable, form: Callable[[str, int], ReplyForm]
 ) -> list[Caution]:
     """The warning that a file was read in a format of whole programs, and holds chat replies.
 
     Args:
         import_format: of the file; None where the run asked a model.
         outcomes: the verdicts.
-        shapes: what the texts look like.
+        form: of the reply to a sample, by problem and number.
     """
-    judged = [outcome for row in outcomes.values() for outcome in counted(row)]
-    failed = sum(not outcome.passed and shapes.get(outcome.key) == "reply" for outcome in judged)
-    if import_format is None or not failed or failed < REPLY_SHARE * len(judged):
+    if import_format is None:
+        return []
+    judged = failed = 0
+    for task, row in outcomes.items():
+        for sample, outcome in counted_by_sample(row):
+            judged += 1
+            failed += not outcome.passed and form(task, sample).shape == "reply"
+    if not failed or failed < REPLY_SHARE * judged:
         return []
     said = (
-        f"chat replies, where the format {import_format} holds whole programs: {failed} of {len(judged)} fail for"
+        f"chat replies, where the format {import_format} holds whole programs: {failed} of {judged} fail for"
         f" their form, whatever program they hold; `file_format` {replies_format(import_format)} reads them as"
         " replies"
     )
-    return [caution("reply-form", said, failed, len(judged))]
+    return [caution("reply-form", said, failed, judged)]
 
 
 def reply_form(
-    profile: Profile, problems: Mapping[str, Problem], outcomes: VerdictTable, shapes: Mapping[SampleKey, Shape]
+    profile: Profile,
+    problems: Mapping[str, Problem],
+    outcomes: VerdictTable,
+    form: Callable[[str, int], ReplyForm],
 ) -> list[Caution]:
     """The warning that replies fail for their form, whatever program they hold."""
     if profile.takes == "either":
         return []
     wrong: Shape = "fenced" if profile.takes == "continuation" else "indented"
-    judged = [
-        outcome
-        for task, problem in problems.items()
-        if isinstance(problem.task, FunctionTask | OracleTask | SuiteTask)
-        for outcome in counted(outcomes.get(task, ()))
-    ]
-    failed = sum(
-        outcome.reason in (Reason.SYNTAX_ERROR, Reason.NO_CODE) and shapes.get(outcome.key) == wrong
-        for outcome in judged
-    )
-    if not failed or failed < REPLY_SHARE * len(judged):
+    judged = failed = 0
+    for task, problem in problems.items():
+        if not isinstance(problem.task, FunctionTask | OracleTask | SuiteTask):
+            continue
+        for sample, outcome in counted_by_sample(outcomes.get(task, ())):
+            judged += 1
+            formless = outcome.reason in (Reason.SYNTAX_ERROR, Reason.NO_CODE)
+            failed += formless and form(task, sample).shape == wrong
+    if not failed or failed < REPLY_SHARE * judged:
         return []
     forms = (
         "chat replies with Markdown, where the rules take text that continues the prompt"
         if wrong == "fenced"
         else "replies that are a function's body, where the rules take a whole program"
     )
-    said = f"{forms}: {failed} of {len(judged)} fail for their form, whatever program they hold"
-    return [caution("reply-form", said, failed, len(judged))]
+    said = f"{forms}: {failed} of {judged} fail for their form, whatever program they hold"
+    return [caution("reply-form", said, failed, judged)]
 
 
 # ---- Warnings from a run's manifest, counts and problems: parts left out, limits near, what a model has seen.
@@ -381,7 +405,7 @@ def count_cautions(
     tallies: Sequence[TaskTally],
     n: int,
     order: Exchangeability | None,
-    outcomes: Sequence[VerdictFacts],
+    outcomes: Sequence[VerdictKind],
     advice: str,
 ) -> list[Caution]:
     """What a reader of the headline must know of its counts; ``advice`` is on replies that were cut."""

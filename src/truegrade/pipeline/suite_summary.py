@@ -15,7 +15,7 @@ from truegrade.pipeline.verdicts import SHOWN_ERRORS, VerdictTable, counted, gra
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, SuiteTask
 from truegrade.statistics import TaskTally, estimate
-from truegrade.store.facts import VerdictFacts
+from truegrade.store.facts import VerdictKind
 
 Tier = Literal["outside", "controls", "inside"]
 TIERS: tuple[Tier, ...] = ("outside", "controls", "inside")
@@ -83,7 +83,7 @@ def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: Ver
 
 
 def _tally(
-    profile: Profile, problem: Problem, samples: Sequence[VerdictFacts], tier: Tier, verdicts: int
+    profile: Profile, problem: Problem, samples: Sequence[VerdictKind], tier: Tier, verdicts: int
 ) -> TaskTally:
     """Samples of a problem, and how many of them pass by this tier."""
     passes = [(each.passed and tier_of(each.marks, verdicts) == tier, each.marks) for each in samples]
@@ -99,10 +99,10 @@ def tier_cautions(profile: Profile, outcomes: VerdictTable) -> list[Caution]:
     """How many passes rest on tests in the program's process, and how many read tests and do not count."""
     if not profile.judges_outside:
         return []
-    passes = [each for samples in outcomes.values() for each in graded(samples) if each.passed]
-    reading = [each for each in passes if READS_TESTS in each.marks]
+    passes = [(name, each) for name, samples in outcomes.items() for each in graded(samples) if each.passed]
+    reading = [name for name, each in passes if READS_TESTS in each.marks]
     total = _verdicts(outcomes)
-    left = [tier_of(each.marks, total) for each in passes if READS_TESTS not in each.marks]
+    left = [tier_of(each.marks, total) for _, each in passes if READS_TESTS not in each.marks]
     found = []
     if inside := left.count("inside"):
         said = (
@@ -113,7 +113,7 @@ def tier_cautions(profile: Profile, outcomes: VerdictTable) -> list[Caution]:
             said += f", {controls} by control runs"
         found.append(caution("tests-inside", said, inside, len(left)))
     if reading:
-        named = first_few([each.problem_id for each in reading], SHOWN_ERRORS)
+        named = first_few(reading, SHOWN_ERRORS)
         said = (
             f"{len(reading)} of {len(passes)} programs that pass read frames, code objects, gc or modules of tests"
             f" in the process of their tests, or may do so, and count as failures: {named}; read these samples,"
@@ -153,7 +153,7 @@ def suite_rates(
 def _security(
     profile: Profile,
     problems: Mapping[str, Problem],
-    shown: Mapping[str, Sequence[VerdictFacts]],
+    shown: Mapping[str, Sequence[VerdictKind]],
     ks: Sequence[int],
 ) -> list[Estimate]:
     tested = [p for p in problems.values() if isinstance(p.task, SuiteTask) and p.task.security]
@@ -167,7 +167,7 @@ def _security(
 
 
 def _rate_tally(
-    profile: Profile, problem: Problem, outcomes: Sequence[VerdictFacts], with_function: bool
+    profile: Profile, problem: Problem, outcomes: Sequence[VerdictKind], with_function: bool
 ) -> TaskTally:
     """Samples of a problem, and how many of them are secure, or right and secure."""
     secure = [(SECURE in each.marks and (each.passed or not with_function), each.marks) for each in outcomes]
@@ -175,7 +175,7 @@ def _rate_tally(
     return TaskTally(task_id=problem.id, cluster=problem.cluster, n=n, c=c)
 
 
-def _methods(problems: Mapping[str, Problem], shown: Mapping[str, Sequence[VerdictFacts]]) -> list[Estimate]:
+def _methods(problems: Mapping[str, Problem], shown: Mapping[str, Sequence[VerdictKind]]) -> list[Estimate]:
     """A sample that never came to its tests has none of them right."""
     if not any(methods_of(each.marks) for samples in shown.values() for each in samples):
         return []

@@ -53,7 +53,7 @@ from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.tally import published_metrics, samples_needed
 from truegrade.statistics.windows import EVERYTHING, Gap, Split, Window, cutoff_gap, narrowed, split_rates
 from truegrade.store import Manifest, Run
-from truegrade.store.facts import VerdictFacts
+from truegrade.store.facts import VerdictKind
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -334,7 +334,7 @@ def _profile(
         splits=splits,
         after_cutoff=cutoff_gap(splits),
         reasoning=reasoning(shared.asked, outcomes, shared.ks, shared.cutoff),
-        budget=None if shared.agent else pass_rate_by_budget(outcomes, problems, shared.completions.lengths),
+        budget=None if shared.agent else pass_rate_by_budget(outcomes, problems, shared.completions.form),
     )
     found = _own_cautions(profile, outcomes, problems, shared, summary)
     return summary, [*found, *count_cautions(tallies, n, order, flat, shared.completions.advice())]
@@ -367,10 +367,10 @@ def _own_cautions(
         *shared.completions.cautions(),
         *([caution("grader-errors", errors_named(errors), len(errors), len(problems))] if errors else []),
         *tier_cautions(profile, outcomes),
-        *reply_form(profile, problems, outcomes, shared.completions.shapes),
-        *replies_as_programs(shared.manifest.import_format, outcomes, shared.completions.shapes),
+        *reply_form(profile, problems, outcomes, shared.completions.form),
+        *replies_as_programs(shared.manifest.import_format, outcomes, shared.completions.form),
         *identical_samples(texts),
-        *near_duplicates(problems, outcomes, texts),
+        *near_duplicates(problems, outcomes, texts, shared.run.verdict_facts(profile.id)),
         *pooled_populations(problems),
         *one_sample(generation, shared.n),
         *(caution("reasoning", said) for said in (summary.reasoning.warnings() if summary.reasoning else ())),
@@ -419,7 +419,7 @@ def _possible(metric: str, tallies: Sequence[TaskTally]) -> bool:
     return any(tally.n >= samples_needed(metric) for tally in tallies)
 
 
-def _tally(profile: Profile, problem: Problem, outcomes: Sequence[VerdictFacts]) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, outcomes: Sequence[VerdictKind]) -> TaskTally:
     n, c = profile.tally([(o.passed, o.marks) for o in outcomes])
     return TaskTally(
         task_id=problem.id,

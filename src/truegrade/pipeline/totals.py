@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -12,7 +13,7 @@ from truegrade.pipeline.sample_cautions import INCLUDED_MODEL
 from truegrade.records import TOOL_CALLS, SampleKey
 from truegrade.statistics import NumberSummary, summarise
 from truegrade.store import Manifest
-from truegrade.store.facts import CompletionFacts, Shape
+from truegrade.store.facts import UNKNOWN, CompletionFacts, ReplyForm, reply_form
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,23 +33,43 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
     empty_attempts: int
 
 
-class ReplyLength(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """How long a reply is."""
+_NO_TEXT = -1
 
-    tokens: int | None
-    """Output tokens; None where the service did not say."""
-    cut: bool
-    """At a token limit."""
+
+class SampleTexts(Mapping[int, int]):
+    """By sample of a problem, what stands for its text: equal texts have equal numbers, of eight bytes each."""
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+        self._count = 0
+
+    def add(self, sample: int, sha256: str) -> None:
+        """Note the text of a sample by its hash; a later one replaces an earlier one."""
+        self._numbers.extend([_NO_TEXT] * (sample + 1 - len(self._numbers)))
+        self._count += self._numbers[sample] == _NO_TEXT
+        self._numbers[sample] = int(sha256[:15], 16)
+
+    def __getitem__(self, sample: int) -> int:
+        number = self._numbers[sample] if 0 <= sample < len(self._numbers) else _NO_TEXT
+        if number == _NO_TEXT:
+            raise KeyError(sample)
+        return number
+
+    def __iter__(self) -> Iterator[int]:
+        return (sample for sample, number in enumerate(self._numbers) if number != _NO_TEXT)
+
+    def __len__(self) -> int:
+        return self._count
 
 
 class CompletionTotals:
     """Running totals over completions, read once."""
 
     def __init__(self, manifest: Manifest) -> None:
-        self.texts: dict[str, dict[int, str]] = defaultdict(dict)
-        """By problem and sample, the SHA-256 of the answered text."""
-        self.shapes: dict[SampleKey, Shape] = {}
-        self.lengths: dict[SampleKey, ReplyLength] = {}
+        self.texts: dict[str, SampleTexts] = defaultdict(SampleTexts)
+        """By problem and sample, what stands for the answered text."""
+        self._forms: dict[str, list[ReplyForm]] = defaultdict(list)
+        self._same_form: dict[ReplyForm, ReplyForm] = {UNKNOWN: UNKNOWN}
         self._config = manifest.generation.sha256 if manifest.generation else None
         self._limit = manifest.generation.sampling.max_tokens if manifest.generation else None
         self._asked = manifest.generation is not None
@@ -73,10 +94,11 @@ class CompletionTotals:
         if completion.sha256 is None:
             self._failed.add(completion.key)
             return
-        self.texts[completion.problem_id][completion.sample] = completion.sha256
-        self.shapes[completion.key] = completion.shape
-        tokens = None if completion.usage is None else completion.usage.output_tokens
-        self.lengths[completion.key] = ReplyLength(tokens, completion.truncated)
+        self.texts[completion.problem_id].add(completion.sample, completion.sha256)
+        form = reply_form(completion)
+        forms = self._forms[completion.problem_id]
+        forms += [UNKNOWN] * (completion.sample + 1 - len(forms))
+        forms[completion.sample] = self._same_form.setdefault(form, form)
         self.answered += 1
         self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
         self._calls += completion.finish_reason == TOOL_CALLS
@@ -94,7 +116,12 @@ class CompletionTotals:
     @property
     def failed(self) -> int:
         """How many samples have no reply because every attempt failed."""
-        return len(self._failed - self.shapes.keys())
+        return sum(key.sample not in self.texts.get(key.problem_id, ()) for key in self._failed)
+
+    def form(self, problem_id: str, sample: int) -> ReplyForm:
+        """What the reply to a sample looks like."""
+        forms = self._forms.get(problem_id, ())
+        return forms[sample] if sample < len(forms) else UNKNOWN
 
     def _may_be_longer(self, completion: CompletionFacts) -> bool:
         """Whether a higher limit could have let a reply that was cut go on."""

@@ -39,7 +39,7 @@ from truegrade.records import (
 from truegrade.sandbox import Limits
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.summaries import ProblemScores, mean_score
-from truegrade.store.facts import VerdictFacts
+from truegrade.store.facts import VerdictFacts, VerdictKind, verdict_kind
 
 
 def verdict_on(
@@ -193,7 +193,7 @@ SHOWN_ERRORS = 5
 """Problems, or packages, that a warning names."""
 
 
-VerdictTable = Mapping[str, Sequence[VerdictFacts | None]]
+VerdictTable = Mapping[str, Sequence[VerdictKind | None]]
 """Under one profile: by problem, then by sample; None where there is no verdict."""
 
 
@@ -205,26 +205,34 @@ def verdict_table(verdicts: Iterable[VerdictFacts], tasks: Container[str], sampl
         tasks: ids of the problems that count.
         samples_per_task: samples beyond this number do not count.
     """
-    table: dict[str, list[VerdictFacts | None]] = defaultdict(list)
+    table: dict[str, list[VerdictKind | None]] = defaultdict(list)
+    known: dict[VerdictKind, VerdictKind] = {}
     for verdict in verdicts:
         if verdict.problem_id in tasks and verdict.sample < samples_per_task:
             samples = table[verdict.problem_id]
             samples += [None] * (verdict.sample + 1 - len(samples))
-            samples[verdict.sample] = verdict
+            samples[verdict.sample] = known.setdefault(outcome := verdict_kind(verdict), outcome)
     return table
 
 
-def graded(samples: Iterable[VerdictFacts | None]) -> list[VerdictFacts]:
+def graded(samples: Iterable[VerdictKind | None]) -> list[VerdictKind]:
     """Those that have a verdict."""
     return [outcome for outcome in samples if outcome is not None]
 
 
-def counted(samples: Iterable[VerdictFacts | None]) -> list[VerdictFacts]:
+def counted(samples: Iterable[VerdictKind | None]) -> list[VerdictKind]:
     """Those whose verdict says something about the answer: a grader's error stands in no denominator."""
-    return [outcome for outcome in graded(samples) if outcome.reason is not Reason.GRADER_ERROR]
+    return [outcome for outcome in samples if outcome is not None and outcome.reason is not Reason.GRADER_ERROR]
 
 
-def side_by_side(profiles: Sequence[VerdictTable]) -> Iterator[tuple[SampleKey, list[VerdictFacts | None]]]:
+def counted_by_sample(samples: Iterable[VerdictKind | None]) -> Iterator[tuple[int, VerdictKind]]:
+    """The same with the number of each sample."""
+    for sample, outcome in enumerate(samples):
+        if outcome is not None and outcome.reason is not Reason.GRADER_ERROR:
+            yield sample, outcome
+
+
+def side_by_side(profiles: Sequence[VerdictTable]) -> Iterator[tuple[SampleKey, list[VerdictKind | None]]]:
     """Every sample that any profile graded, with its outcome under each, in the order given."""
     tasks = dict.fromkeys(task for outcomes in profiles for task in outcomes)
     for task in tasks:
@@ -235,9 +243,10 @@ def side_by_side(profiles: Sequence[VerdictTable]) -> Iterator[tuple[SampleKey, 
                 yield SampleKey(task, sample), row
 
 
-def disputed(row: Iterable[VerdictFacts | None]) -> bool:
+def disputed(row: Iterable[VerdictKind | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
-    return len({outcome.passed for outcome in counted(row)}) > 1
+    judged = (each for each in row if each is not None and each.reason is not Reason.GRADER_ERROR)
+    return len({outcome.passed for outcome in judged}) > 1
 
 
 def grader_errors(verdicts: Iterable[VerdictFacts], outcomes: VerdictTable) -> dict[str, str]:
@@ -264,7 +273,7 @@ def errors_named(errors: Mapping[str, str]) -> str:
     )
 
 
-def missing_packages(outcomes: Sequence[VerdictFacts]) -> list[str]:
+def missing_packages(outcomes: Sequence[VerdictKind]) -> list[str]:
     """The warning about programs that failed for a package that they may not import; empty without any."""
     missed = Counter(name for outcome in outcomes for name in packages_missed(outcome.marks))
     named = ", ".join(f"{name} {count}" for name, count in missed.most_common(SHOWN_ERRORS))
@@ -292,13 +301,12 @@ def score_means(
     """
     if not profile.scored:
         return []
-    shown = {name: counted(outcomes.get(name, ())) for name in problems}
-    chosen = {facts.key: facts for samples in shown.values() for facts in samples}
-    scores = {
+    shown = {name: dict(counted_by_sample(outcomes.get(name, ()))) for name in problems}
+    scores = {  # the last verdict on a sample, which is the one in the table
         verdict.key: profile.scores(verdict)
         for verdict in verdicts
-        if (facts := chosen.get(verdict.key)) is not None
-        and (facts.completion_sha256, facts.reason) == (verdict.completion_sha256, verdict.reason)
+        if (outcome := shown.get(verdict.problem_id, {}).get(verdict.sample)) is not None
+        and outcome.reason is verdict.reason
     }
     known = next(iter(scores.values()), {})
     return [
@@ -306,7 +314,8 @@ def score_means(
             metric,
             [
                 ProblemScores(
-                    cluster=problems[name].cluster, scores=tuple(scores[facts.key][metric] for facts in samples)
+                    cluster=problems[name].cluster,
+                    scores=tuple(scores[SampleKey(name, sample)][metric] for sample in samples),
                 )
                 for name, samples in shown.items()
             ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -70,14 +71,17 @@ def read_distributions(run: Run, outcomes: VerdictTable, samples_per_task: int) 
         outcomes: under the first profile; they name the problems that count.
         samples_per_task: samples beyond this number do not count.
     """
-    values: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name, _, _ in _MEASURES}
-    counted: set[SampleKey] = set()
+    values: dict[str, dict[str, array[float]]] = {name: defaultdict(_no_values) for name, _, _ in _MEASURES}
+    counted: dict[str, bytearray] = defaultdict(bytearray)
     for completion in run.completion_facts():
-        key = completion.key
-        if not completion.answered or key.sample >= samples_per_task or key in counted:
+        if not completion.answered or completion.sample >= samples_per_task:
             continue
-        counted.add(key)
-        family = family_of(outcomes, key)
+        row = counted[completion.problem_id]
+        row += bytes(max(0, completion.sample + 1 - len(row)))
+        if row[completion.sample]:
+            continue
+        row[completion.sample] = True
+        family = family_of(outcomes, completion)
         for name, _, measure in _MEASURES:
             if (value := measure(completion)) is not None:
                 values[name][family].append(value)
@@ -85,7 +89,11 @@ def read_distributions(run: Run, outcomes: VerdictTable, samples_per_task: int) 
     return [distribution for distribution in made if distribution is not None]
 
 
-def family_of(outcomes: VerdictTable, key: SampleKey) -> str:
+def _no_values() -> array[float]:
+    return array("d")
+
+
+def family_of(outcomes: VerdictTable, key: SampleKey | CompletionFacts) -> str:
     """What became of a sample: a key of `wording.FAMILIES`."""
     row = outcomes.get(key.problem_id, ())
     outcome = row[key.sample] if key.sample < len(row) else None

@@ -8,7 +8,9 @@ the run say where (Manski 1989, J. Human Resources 24:343-360). Nothing is extra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable
+from itertools import compress
 
 import msgspec
 
@@ -79,25 +81,29 @@ class BudgetCurve(msgspec.Struct, frozen=True, kw_only=True):
         return low, after.high
 
 
-def budget_curve(replies: Sequence[SizedReply], confidence: float = 0.95) -> BudgetCurve:
+def budget_curve(replies: Iterable[SizedReply], confidence: float = 0.95) -> BudgetCurve:
     """The rate at the budgets where it changes, as a mean over problems.
 
     Args:
-        replies: graded; one at least.
+        replies: graded; one at least. They are read once.
         confidence: of the intervals.
     """
-    known = [reply.tokens for reply in replies if reply.tokens is not None]
-    cut = [reply.tokens for reply in replies if reply.cut and not reply.passed]
-    curve = BudgetCurve(samples=len(replies), known=len(known), limit=None, cut=len(cut), confidence=confidence)
-    if len(known) < KNOWN_SHARE * len(replies):
+    columns = _Columns(replies)
+    samples, known = len(columns.tokens), columns.known.count(1)
+    cut = columns.cut.count(1)
+    curve = BudgetCurve(samples=samples, known=known, limit=None, cut=cut, confidence=confidence)
+    if known < KNOWN_SHARE * samples:
         return curve
-    at = _Rates(replies, confidence)
-    limit = min((tokens for tokens in cut if tokens is not None), default=None)
+    at = _Rates(columns, confidence)
+    longest = max(compress(columns.tokens, columns.known))
+    limit = min(
+        compress(compress(columns.tokens, columns.known), compress(columns.cut, columns.known)), default=None
+    )
     return msgspec.structs.replace(
         curve,
         limit=limit,
-        points=[at(tokens) for tokens in _budgets(replies, limit, max(known))],
-        beyond=at(max(known), beyond=True) if cut else None,
+        points=[at(tokens) for tokens in _budgets(columns, limit, longest)],
+        beyond=at(longest, beyond=True) if cut else None,
     )
 
 
@@ -123,9 +129,29 @@ def surely_apart(first: BudgetCurve, second: BudgetCurve) -> list[BudgetStretch]
     return found
 
 
-def _budgets(replies: Sequence[SizedReply], limit: int | None, longest: int) -> list[int]:
+class _Columns:
+    """Replies by what the curve needs of each, in fifteen bytes."""
+
+    def __init__(self, replies: Iterable[SizedReply]) -> None:
+        self.clusters: dict[str, str] = {}
+        """Of each problem, in the order in which they came."""
+        places: dict[str, int] = {}
+        self.of, self.tokens = array("i"), array("q")
+        """The place of its problem; output tokens, -1 where they are not known."""
+        self.known, self.passed, self.cut = bytearray(), bytearray(), bytearray()
+        """``cut``: and not right."""
+        for reply in replies:
+            self.clusters.setdefault(reply.task, reply.cluster)
+            self.of.append(places.setdefault(reply.task, len(places)))
+            self.tokens.append(-1 if reply.tokens is None else reply.tokens)
+            self.known.append(reply.tokens is not None)
+            self.passed.append(reply.passed)
+            self.cut.append(reply.cut and not reply.passed)
+
+
+def _budgets(columns: _Columns, limit: int | None, longest: int) -> list[int]:
     """Lengths at which the rate rises, a bounded number of them, the limit and the longest reply."""
-    right = sorted(reply.tokens for reply in replies if reply.passed and reply.tokens is not None)
+    right = sorted(compress(compress(columns.tokens, columns.known), compress(columns.passed, columns.known)))
     most = POINTS - 2
     places = {round(share * (len(right) - 1) / (most - 1)) for share in range(most)} if right else set()
     return sorted({right[place] for place in places} | {longest} | ({limit} if limit is not None else set()))
@@ -134,18 +160,15 @@ def _budgets(replies: Sequence[SizedReply], limit: int | None, longest: int) -> 
 class _Rates:
     """The rate of these replies at a budget, and its interval."""
 
-    def __init__(self, replies: Sequence[SizedReply], confidence: float) -> None:
+    def __init__(self, columns: _Columns, confidence: float) -> None:
         import numpy as np
 
         self._confidence = confidence
-        clusters = {reply.task: reply.cluster for reply in replies}
-        self._clusters = list(clusters.values())
-        places = {task: place for place, task in enumerate(clusters)}
-        self._of = np.array([places[reply.task] for reply in replies])
+        self._clusters = list(columns.clusters.values())
+        self._of = np.frombuffer(columns.of, np.int32)
         self._samples = np.bincount(self._of)
-        self._tokens = np.array([-1 if reply.tokens is None else reply.tokens for reply in replies])
-        self._passed = np.array([reply.passed for reply in replies])
-        self._cut = np.array([reply.cut and not reply.passed for reply in replies])
+        self._tokens = np.frombuffer(columns.tokens, np.int64)
+        self._passed, self._cut = (np.frombuffer(column, bool) for column in (columns.passed, columns.cut))
 
     def __call__(self, budget: int, *, beyond: bool = False) -> BudgetPoint:
         """At this budget, or at every larger one that no reply reached."""

@@ -107,6 +107,8 @@ def all_cases(programs: Iterable[PredictionPrompt], draws: Draws) -> list[Progra
 
 def _joined(row: Sequence[Draw | None]) -> Draw | None:
     """The sample of an item, from its samples on each case."""
+    if len(row) == 1:
+        return row[0]
     known = _graded(row)
     if len(known) < len(row):
         return None

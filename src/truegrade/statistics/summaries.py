@@ -250,7 +250,7 @@ def exchangeability(
     # All of Q that a shuffle changes, in whole numbers.
     observed = int((discordant.sum(axis=0) ** 2).sum())
     shuffled = _shuffled_columns(row_totals, positions, permutations, np.random.default_rng(seed))
-    as_large = int(((shuffled**2).sum(axis=1) >= observed).sum())
+    as_large = int((np.einsum("ij,ij->i", shuffled, shuffled, dtype=np.int64) >= observed).sum())
     return Exchangeability(
         q=_cochran_q(observed, row_totals.tolist(), positions),
         # The observed order is one of the shuffles: p is never 0, and the test keeps its level (Phipson & Smyth
@@ -263,6 +263,10 @@ def exchangeability(
     )
 
 
+_SHUFFLED_AT_ONCE = 1 << 15
+"""Cells: the shuffles are the same as of one call, in bounded memory."""
+
+
 def _shuffled_columns(
     row_totals: np.ndarray, positions: int, permutations: int, generator: np.random.Generator
 ) -> np.ndarray:
@@ -273,18 +277,24 @@ def _shuffled_columns(
     """
     import numpy as np
 
-    columns = np.zeros((permutations, positions), dtype=np.int64)
+    columns = np.zeros((permutations, positions), dtype=np.int32)  # at most as many as there are rows
     for total, rows in zip(*np.unique(row_totals, return_counts=True), strict=True):
         arrangements = comb(positions, int(total))
         if arrangements <= rows:
-            chosen = np.zeros((arrangements, positions), dtype=np.int64)
+            chosen = np.zeros((arrangements, positions), dtype=np.int32)
             for each, places in zip(chosen, combinations(range(positions), int(total)), strict=True):
                 each[list(places)] = 1
-            columns += generator.multinomial(rows, [1 / arrangements] * arrangements, size=permutations) @ chosen
+            columns += (
+                generator.multinomial(rows, [1 / arrangements] * arrangements, size=permutations).astype(np.int32)
+                @ chosen
+            )
         else:
-            row = np.tile(np.arange(positions) < total, (permutations, 1)).astype(np.int64)
+            some = max(1, _SHUFFLED_AT_ONCE // positions)
+            row = np.tile(np.arange(positions) < total, (some, 1)).astype(np.int64)  # the type shuffled fastest
             for _ in range(rows):
-                columns += generator.permuted(row, axis=1)
+                for begin in range(0, permutations, some):
+                    part = columns[begin : begin + some]
+                    part += generator.permuted(row[: len(part)], axis=1)
     return columns
 
 

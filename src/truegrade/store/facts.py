@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from sys import intern
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
 from truegrade.extraction.parsing import Fault, Parser
+from truegrade.files.json_text import decode, encode
 from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
-from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, numbered
+from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, ignore, numbered
 
 T = TypeVar("T", Completion, Verdict)
 
@@ -29,7 +32,7 @@ _SAID = re.compile(
 _MARKS = re.compile(r"^(?:```|def |class |async def )", re.MULTILINE)
 
 
-class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """A completion without its texts."""
 
     problem_id: str
@@ -63,17 +66,36 @@ class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.sha256 is not None
 
 
-class VerdictFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A verdict without the answer, and with its detail only where that says what went wrong on our side."""
+class ReplyForm(msgspec.Struct, frozen=True, gc=False):
+    """What a reply looks like, and how long it is: one object stands for all that are equal."""
 
-    problem_id: str
-    sample: int
-    completion_sha256: str
+    shape: Shape = "other"
+    tokens: int | None = None
+    """Output tokens; None where the service did not say."""
+    cut: bool = False
+    """At a token limit."""
+
+
+UNKNOWN = ReplyForm()
+"""Of a sample without a reply."""
+
+
+class VerdictKind(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """What numbers need of a verdict: few of a million differ, so that one object stands for all equal ones."""
+
     passed: bool
     reason: Reason
     truncated: bool
     time_sensitive: bool
     marks: tuple[str, ...]
+
+
+class VerdictFacts(VerdictKind, frozen=True, kw_only=True, array_like=True, gc=False):
+    """A verdict without the answer, and with its detail only where that says what went wrong on our side."""
+
+    problem_id: str
+    sample: int
+    completion_sha256: str
     detail: str
     """Of a grader's error; empty for others."""
     answer_hash: int = 0
@@ -86,6 +108,58 @@ class VerdictFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 F = TypeVar("F", CompletionFacts, VerdictFacts)
+
+
+class _OfSample(Protocol):
+    @property
+    def problem_id(self) -> str: ...
+    @property
+    def sample(self) -> int: ...
+
+
+def sample_hash(record: _OfSample) -> int:
+    """Stands for a sample in sets of this process: 64 bits, where its id would take hundreds of bytes."""
+    return hash((record.problem_id, record.sample))
+
+
+def reply_hash(record: _OfSample, sha256: str) -> int:
+    """The same of a text with this hash, given as a reply to the sample."""
+    return hash((record.problem_id, record.sample, sha256))
+
+
+PACKED_AT_ONCE = 500
+
+
+class PackedFacts(Sequence[F]):
+    """Facts in the order in which they were noted. All but the last lie packed, in some 60 bytes each."""
+
+    def __init__(self, kind: type[F]) -> None:
+        self._decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
+        self._packed: list[bytes] = []
+        self._last: list[F] = []
+
+    def append(self, facts: F) -> None:
+        """Note one more."""
+        self._last.append(facts)
+        if len(self._last) == PACKED_AT_ONCE:
+            self._packed.append(zlib.compress(encode(self._last), 1))
+            self._last = []
+
+    def __len__(self) -> int:
+        return len(self._packed) * PACKED_AT_ONCE + len(self._last)
+
+    def __iter__(self) -> Iterator[F]:
+        for packed in self._packed:
+            yield from decode(zlib.decompress(packed), self._decoder)
+        yield from self._last
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PackedFacts) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def completion_facts(completion: Completion) -> CompletionFacts:
@@ -121,6 +195,12 @@ def _shape(completion: Completion) -> Shape:
     return "other" if _MARKS.search(text) else "indented"
 
 
+def reply_form(facts: CompletionFacts) -> ReplyForm:
+    """What numbers need of a reply."""
+    tokens = None if facts.usage is None else facts.usage.output_tokens
+    return ReplyForm(facts.shape, tokens, facts.truncated)
+
+
 def verdict_facts(verdict: Verdict) -> VerdictFacts:
     """What is kept of a verdict."""
     return VerdictFacts(
@@ -137,6 +217,17 @@ def verdict_facts(verdict: Verdict) -> VerdictFacts:
     )
 
 
+def verdict_kind(verdict: Verdict | VerdictFacts) -> VerdictKind:
+    """What numbers need of a verdict."""
+    return VerdictKind(
+        passed=verdict.passed,
+        reason=verdict.reason,
+        truncated=verdict.truncated,
+        time_sensitive=verdict.time_sensitive,
+        marks=verdict.marks,
+    )
+
+
 class FactIndex(Generic[T, F]):
     """The facts of one journal, in its order.
 
@@ -146,7 +237,8 @@ class FactIndex(Generic[T, F]):
     Args:
         path: of the journal; a missing one is empty.
         record: what it holds.
-        facts: what is kept of a record.
+        kind: what is kept of a record.
+        facts: makes that of one.
         says: what a second record of a sample must not say otherwise; None for one that says nothing.
         notice: told of a torn line, and of records that contradict each other.
     """
@@ -155,15 +247,17 @@ class FactIndex(Generic[T, F]):
         self,
         path: Path,
         record: type[T],
+        kind: type[F],
         facts: Callable[[T], F],
         says: Callable[[T], object],
         notice: Notice,
     ) -> None:
         self._path, self._notice = path, notice
         self._record: type[T] = record
+        self._kind: type[F] = kind
         self._of: Callable[[T], F] = facts
         self._says: Callable[[T], object] = says
-        self._facts: list[F] = []
+        self._facts: PackedFacts[F] = PackedFacts(kind)
         self._bytes = -1
         """Size of the file that the facts are of; -1 before it was read."""
 
@@ -175,7 +269,7 @@ class FactIndex(Generic[T, F]):
         """
         size = self._path.stat().st_size if self._path.exists() else 0
         if size != self._bytes:
-            self._facts = self._read() if size else []
+            self._facts = self._read() if size else PackedFacts(self._kind)
             self._bytes = size
         return self._facts
 
@@ -199,14 +293,25 @@ class FactIndex(Generic[T, F]):
             self._bytes = 0  # nothing to read: the facts of a new file are those of what is appended
         return journal
 
-    def _read(self) -> list[F]:
+    def _read(self) -> PackedFacts[F]:
         """Read all records; those that contradict each other are named, for only one of them counts."""
-        found: list[F] = []
+        found = PackedFacts(self._kind)
+        once, again = set[int](), set[int]()
+        for _, record in numbered(self._path, self._record, notice=self._notice):
+            found.append(self._of(record))
+            if self._says(record) is not None:
+                sample = sample_hash(record)
+                (again if sample in once else once).add(sample)
+        if again:
+            self._name_contradictions(again)
+        return found
+
+    def _name_contradictions(self, among: AbstractSet[int]) -> None:
+        """Read the records of these samples anew, which few journals hold any of."""
         first: dict[SampleKey, tuple[int, int]] = {}
         pairs, shown = 0, ""
-        for line, record in numbered(self._path, self._record, notice=self._notice):
-            found.append(self._of(record))
-            said = self._says(record)
+        for line, record in numbered(self._path, self._record, notice=ignore):
+            said = self._says(record) if sample_hash(record) in among else None
             if said is not None:
                 earlier, told = first.setdefault(record.key, (line, hash(said)))
                 if told != hash(said):
@@ -219,7 +324,6 @@ class FactIndex(Generic[T, F]):
                 f"{self._path}: two records of one sample contradict each other ({shown}{more}), and only one"
                 " counts; remove the wrong one"
             )
-        return found
 
 
 def reply_said(completion: Completion) -> object:

@@ -16,7 +16,7 @@ import msgspec
 from truegrade.files.json_text import encode
 from truegrade.files.writing import writing
 from truegrade.records import Completion
-from truegrade.store.facts import CompletionFacts, completion_facts
+from truegrade.store.facts import CompletionFacts, PackedFacts, completion_facts
 from truegrade.store.importers.base import PENDING
 
 IN_MEMORY_BYTES = 1 << 23
@@ -33,7 +33,10 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.facts: list[CompletionFacts] = []
+        self.facts = PackedFacts(CompletionFacts)
+        self.problems: set[str] = set()
+        self.most_samples = 0
+        """One more than the largest number of a sample."""
         self._folder = folder
         there = next(above for above in (folder, *folder.absolute().parents) if above.is_dir())
         self._file = SpooledTemporaryFile(IN_MEMORY_BYTES, dir=str(there))  # noqa: SIM115 - closed by `__exit__`
@@ -52,6 +55,8 @@ class Spool:
             for completion in completions:
                 self._file.write(encode(completion) + b"\n")
                 self.facts.append(completion_facts(completion))
+                self.problems.add(completion.problem_id)
+                self.most_samples = max(self.most_samples, completion.sample + 1)
             self._file.seek(0)
 
     def lines(self, config_sha256: str) -> Iterator[tuple[bytes, CompletionFacts]]:

@@ -17,7 +17,7 @@ from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
 from truegrade.patterns import pattern
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
-from truegrade.pipeline.verdicts import counted
+from truegrade.pipeline.verdicts import counted_by_sample
 from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
 from truegrade.statistics import exchangeability
 
@@ -97,7 +97,10 @@ def _identical(regraded: RegradedFile) -> Iterator[Finding]:
 
 
 def _positions(regraded: RegradedFile) -> Iterator[Finding]:
-    judged = ({o.sample: o.passed for o in counted(samples)} for samples in regraded.outcomes.values())
+    judged = (
+        {sample: outcome.passed for sample, outcome in counted_by_sample(samples)}
+        for samples in regraded.outcomes.values()
+    )
     order = exchangeability(aligned(judged)[1])
     sentence = order.warning() if order is not None else None
     if order is not None and sentence is not None:

@@ -20,7 +20,7 @@ from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.records import UNANSWERED, Estimate, Problem
 from truegrade.statistics import TaskTally
 from truegrade.store import Manifest, Run
-from truegrade.store.facts import VerdictFacts
+from truegrade.store.facts import VerdictKind
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
 
@@ -136,7 +136,7 @@ class RegradedFile(msgspec.Struct, frozen=True, kw_only=True):
     """All problems of the benchmark, by id."""
     profile: Profile
 
-    def outcome(self, problem_id: str, sample: int | None) -> VerdictFacts | None:
+    def outcome(self, problem_id: str, sample: int | None) -> VerdictKind | None:
         """The fresh verdict on a sample."""
         row = self.outcomes.get(problem_id, ())
         return row[sample] if sample is not None and sample < len(row) else None
@@ -225,7 +225,7 @@ def _manifest(path: Path, benchmark: Benchmark) -> Manifest:
     )
 
 
-def _tally(profile: Profile, problem: Problem, outcomes: list[VerdictFacts]) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, outcomes: list[VerdictKind]) -> TaskTally:
     n, c = profile.tally([(outcome.passed, outcome.marks) for outcome in outcomes])
     unanswered = min(n, sum(outcome.reason in UNANSWERED for outcome in outcomes))
     return TaskTally(task_id=problem.id, cluster=problem.cluster, n=n, c=c, unanswered=unanswered)

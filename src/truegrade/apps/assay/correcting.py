@@ -33,8 +33,7 @@ from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.loading import load_for
-from truegrade.pipeline.verdicts import Progress, answer_of, verdict_table
-from truegrade.pipeline.verdicts import counted as of_answers
+from truegrade.pipeline.verdicts import Progress, answer_of
 from truegrade.profiles import open_profile, open_stored
 from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
 from truegrade.report import format as fmt
@@ -347,8 +346,12 @@ class _Drawn:
         self.profile = summary.profile
         self.tallies: list[TaskTally] = [tally for tally in tallies_of(summary) if tally.n]
         counted = {tally.task_id for tally in self.tallies}
-        table = verdict_table(run.verdict_facts(self.profile), counted, run.manifest.samples_per_task)
-        self._facts = {fact.key: fact for samples in table.values() for fact in of_answers(samples)}
+        last = {
+            fact.key: fact
+            for fact in run.verdict_facts(self.profile)
+            if fact.problem_id in counted and fact.sample < run.manifest.samples_per_task
+        }
+        self._facts = {key: fact for key, fact in last.items() if fact.reason is not Reason.GRADER_ERROR}
 
     def keys(self, most: int, *, passed: bool) -> dict[SampleKey, str]:
         """The first of all passes, or of all failures, in a random order: a larger draw holds the smaller one."""
