@@ -174,8 +174,6 @@ def open_local(address: str, workers: int | None, allow_unsafe: bool) -> LocalGr
     return LocalGrader(workers or os.cpu_count() or 1, allow_unsafe=allow_unsafe)
 
 
-WRITTEN_AT_ONCE = 64
-"""Verdicts for which nothing ran that one write appends: what a kill takes is graded anew in milliseconds."""
 NO_TEXT = hashlib.sha256().hexdigest()
 """Stands in a verdict for the text of a request that failed (`Completion.sha256`)."""
 
@@ -223,7 +221,6 @@ def grade_run(
             grading,
             grader.verdicts(_pending(run, waiting), grading.problems, profile),
             progress.advance,
-            at_once=WRITTEN_AT_ONCE,
         )
     finally:
         progress.finish()
@@ -327,28 +324,14 @@ def _opened(run: Run, problems: Mapping[str, Problem], profile: Profile) -> _Gra
 
 
 def _store(
-    run: Run,
-    grading: _Grading,
-    made: Generator[Verdict, None, None],
-    advance: Callable[[], object],
-    *,
-    at_once: int = 1,
+    run: Run, grading: _Grading, made: Generator[Verdict, None, None], advance: Callable[[], object]
 ) -> None:
-    """Write verdicts as they are made; of those for which nothing ran, up to ``at_once`` in one write."""
-    held: list[Verdict] = []
-    with run.append_verdicts(grading.profile.id) as journal:
-        try:
-            with closing(made) as verdicts:
-                for verdict in verdicts:
-                    held.append(verdict)
-                    if verdict.level is not None:
-                        grading.levels.add(verdict.level)
-                    if verdict.level is not None or len(held) == at_once:
-                        written, held = held, []
-                        journal.append_all(written)
-                    advance()
-        finally:
-            journal.append_all(held)
+    with closing(made) as verdicts, run.append_verdicts(grading.profile.id) as journal:
+        for verdict in verdicts:
+            journal.append(verdict)
+            advance()
+            if verdict.level is not None:
+                grading.levels.add(verdict.level)
 
 
 def _record(run: Run, grading: _Grading) -> None:
