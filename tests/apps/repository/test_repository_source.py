@@ -1,6 +1,7 @@
 """A repository in memory, from whatever it is kept in, and its modules in every layout; nothing is imported."""
 
 import io
+import os
 import subprocess
 import tarfile
 import zipfile
@@ -13,6 +14,7 @@ from truegrade.apps.repository.source import (
     import_root,
     imported_tops,
     installed_packages,
+    last_change,
     read_modules,
     read_tree,
     suite_files,
@@ -57,13 +59,36 @@ def test_a_folder_an_sdist_and_a_wheel_hold_the_same_modules(tmp_path):
     assert dotted(wheel) == ["tool"] and read.version == "1.3" and suite_files(read) == ["tool/tests/test_x.py"]
 
 
-def test_a_git_checkout_has_a_commit_and_its_date(tmp_path):
-    folder = write_package(tmp_path, {"a.py": "def f(): pass\n"})
+def committed(folder, day):
+    env = {**os.environ, "GIT_COMMITTER_DATE": f"{day}T12:00:00Z"}
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "m"]):
-        subprocess.run(["git", "-C", str(folder), *words], check=True)
+        subprocess.run(["git", "-C", str(folder), *words], check=True, env=env)
+
+
+def test_a_git_checkout_has_a_commit_and_its_date_and_each_line_those_of_its_last_change(tmp_path):
+    folder = write_package(tmp_path, {"a.py": "def f():\n    pass\n\ndef g(): pass\n"})
+    committed(folder, "2024-05-01")
+    (folder / "a.py").write_text("def f():\n    return 1\n\ndef g(): pass\n")
+    committed(folder, "2025-06-02")
     tree = read_tree(str(folder))
-    assert len(tree.commit) == 40 and tree.date.count("-") == 2
+    assert len(tree.commit) == 40 and tree.date == "2025-06-02"
     assert list(tree.files) == ["a.py"]
+    assert last_change(tree, "a.py", 1, 2) == (tree.commit, "2025-06-02")
+    commit, day = last_change(tree, "a.py", 4, 4)
+    assert day == "2024-05-01" and len(commit) == 40 and commit != tree.commit
+
+
+def test_lines_that_are_not_committed_or_not_all_there_have_the_date_of_the_tree(tmp_path):
+    folder = write_package(tmp_path / "first", {"a.py": "def f(): pass\n"})
+    committed(folder, "2024-05-01")
+    (folder / "b.py").write_text("\n")
+    committed(folder, "2025-06-02")
+    clone = ["git", "clone", "-q", "--depth", "1", f"file://{folder}", str(tmp_path / "shallow")]
+    subprocess.run(clone, check=True)
+    assert last_change(read_tree(str(tmp_path / "shallow")), "a.py", 1, 1)[1] == "2025-06-02"
+    (folder / "a.py").write_text("# new\ndef f(): pass\n")
+    tree = read_tree(str(folder))
+    assert last_change(tree, "a.py", 2, 2) == (tree.commit, "2025-06-02")
 
 
 def test_an_installed_package_is_read_by_its_name():

@@ -178,7 +178,7 @@ def key_of(tree: SourceTree, sandbox: Sandbox, *asked: object) -> str:
     """Of a piece of work: all that decides its result."""
     code = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     program = hashlib.sha256(b"".join(code)).hexdigest()
-    return sha256_json([tree.sha256, sandbox.conditions, sys.version, program, *map(str, asked)])
+    return sha256_json([tree.sha256, tree.commit, sandbox.conditions, sys.version, program, *map(str, asked)])
 
 
 def build_functions(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from truegrade.apps.repository.functions import FunctionPlace
 from truegrade.apps.repository.outside import TriedMutant, without_body
 from truegrade.apps.repository.packing import BodyLines, body_lines, body_removed, outline
-from truegrade.apps.repository.source import SourceTree, lines_of
+from truegrade.apps.repository.source import SourceTree, last_change, lines_of
 from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.builders.mutation.mutants import Mutant
 from truegrade.datasets.executions import NotRecorded
@@ -146,7 +146,8 @@ def _row(kind: str, decided: Decider, tree: SourceTree, packages: tuple[str, ...
         **fields["tags"],
     }
     if tree.commit:
-        tags |= {"commit": tree.commit, "contest_date": tree.date}
+        commit, day = last_change(tree, path, function.first_line, function.node.end_lineno or 0)
+        tags |= {"commit": tree.commit, "changed": commit, "contest_date": day}
     prompt = _PROMPT.format(
         name=function.name,
         path=path,

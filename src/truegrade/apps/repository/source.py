@@ -15,6 +15,7 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from email.parser import Parser as HeaderParser
 from functools import cache, lru_cache
 from importlib import metadata
@@ -57,6 +58,8 @@ class SourceTree(msgspec.Struct, frozen=True, kw_only=True):
     """Of a git checkout, 40 characters."""
     date: str = ""
     """Of the commit, ``YYYY-MM-DD``."""
+    checkout: str = ""
+    """Folder of a git checkout whose whole history is there."""
 
     @property
     def sha256(self) -> str:
@@ -107,7 +110,9 @@ def _of_folder(folder: Path) -> SourceTree:
     files = dict(_bounded((f"{at}{name}", folder / name) for name in _walked(folder)))
     commit, date = _commit_of(folder)
     name, version = _named(files, folder.resolve().name)
-    return SourceTree(name=name, version=version, files=files, commit=commit, date=date)
+    whole = commit and not (folder / ".git" / "shallow").exists()
+    checkout = str(folder) if whole else ""
+    return SourceTree(name=name, version=version, files=files, commit=commit, date=date, checkout=checkout)
 
 
 def _walked(folder: Path) -> Iterator[str]:
@@ -204,16 +209,42 @@ def _of_installed(distribution: metadata.Distribution) -> SourceTree:
     return SourceTree(name=name, version=distribution.version, files=files)
 
 
+def last_change(tree: SourceTree, path: str, first: int, last: int) -> tuple[str, str]:
+    """Commit and day of the newest of these lines of a file, from 1; those of the tree where git tells none."""
+    blamed, content = _blamed(tree.checkout, path) if tree.checkout else ([], b"")
+    same = content.removesuffix(b"\n") == tree.files[path].removesuffix(b"\n")
+    lines = blamed[first - 1 : last] if same else []  # of a file that is not as it was committed
+    return max(lines, key=lambda line: line[1], default=(tree.commit, tree.date))
+
+
+@cache
+def _blamed(folder: str, path: str) -> tuple[list[tuple[str, str]], bytes]:
+    """Commit and day, in UTC, of each line of a file as the last commit has it, and its content."""
+    days, content, commit = [], [], ""
+    for line in _git(folder, "blame", "--line-porcelain", "--no-textconv", "HEAD", "--", path).split(b"\n"):
+        name, _, rest = line.partition(b" ")
+        if line.startswith(b"\t"):
+            content.append(line[1:])
+        elif name == b"committer-time":
+            days.append((commit, f"{datetime.fromtimestamp(int(rest), UTC):%Y-%m-%d}"))
+        elif len(name) == 40:
+            commit = name.decode()
+    return days, b"".join(line + b"\n" for line in content)
+
+
 def _commit_of(folder: Path) -> tuple[str, str]:
     """Commit and its date; empty where git knows none."""
-    asked = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), "log", "-1", "--format=%H %cs"]
-    if not (folder / ".git").exists():
-        return "", ""
+    said = _git(str(folder), "log", "-1", "--format=%H %cs").split() if (folder / ".git").exists() else []
+    return (said[0].decode(), said[1].decode()) if len(said) == 2 else ("", "")
+
+
+def _git(folder: str, *words: str) -> bytes:
+    """What git writes; nothing where it fails. Settings of a checkout by which git would run programs are off."""
+    asked = ["git", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-C", folder, *words]
     try:
-        said = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True).stdout.split()
+        return subprocess.run(asked, capture_output=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
-        return "", ""
-    return (said[0], said[1]) if len(said) == 2 else ("", "")
+        return b""
 
 
 def _named(files: dict[str, bytes], otherwise: str) -> tuple[str, str]:
