@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -212,14 +213,17 @@ def build_functions(
         earlier = finished_parts(path, FunctionPart, key, notice)
         parts: list[FunctionPart] = []
         counts = dict.fromkeys(options.kinds, 0)
+        lock = threading.Lock()
         with Journal[FunctionPart](path, notice=notice, fsync_every=1) as journal:
-            for part in in_order(
-                _drawn(inventory.functions, options),
-                lambda function: earlier.get((function.id, function.node.lineno)) or work.part(function),
-                workers=first.workers,
-            ):
-                if (part.id, part.line) not in earlier:
-                    journal.append(part)
+
+            def made(function: FunctionPlace) -> FunctionPart:
+                if (part := earlier.get((function.id, function.node.lineno))) is None:
+                    part = work.part(function)
+                    with lock:  # not in order: what is finished behind a slow function outlives a kill
+                        journal.append(part)
+                return part
+
+            for part in in_order(_drawn(inventory.functions, options), made, workers=first.workers):
                 parts.append(part)
                 progress(not part.rows)
                 for kind in part.rows:
