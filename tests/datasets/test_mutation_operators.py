@@ -191,3 +191,14 @@ def test_every_mutant_of_quixbugs_differs_in_its_span_alone(data_dir, raw):
         for item in quixbugs(data_dir).values()
     ]
     assert sum(counts) > 500
+
+
+def test_of_many_changes_some_are_drawn_those_in_functions_first():
+    table = ", ".join(f"{number}: {number + 7}" for number in range(40))
+    code = normalised(f"T = {{{table}}}\n\ndef f(x):\n    return T[x + 1] - 2\n")
+    every, some = mutants_of(code, MutationOptions()), mutants_of(code, MutationOptions(most=30))
+    inside = [mutant for mutant in every if mutant.span[0] == 4]
+    assert 0 < len(inside) < 30 == len(some) < len(every)
+    assert [one for one in some if one.span[0] == 4] == inside
+    assert [one.id for one in every if one in some] == [one.id for one in some]
+    assert mutants_of(code, MutationOptions(most=30)) == some != mutants_of(code, MutationOptions(most=30, seed=1))

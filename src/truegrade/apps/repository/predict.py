@@ -74,7 +74,7 @@ _MAX_ARGUMENT_CHARS = 200
 """Characters of one call."""
 _MOST_DRAWS = 4
 """Times that calls are drawn while too few are answered."""
-_WATCH = MutationOptions(cpu_s=2.0, max_steps=5_000)
+_WATCH = MutationOptions(cpu_s=2.0, max_steps=5_000, most=100)
 """How a call is watched; one that takes more events is no item. All calls of a process together stay far below the
 CPU limit, or what is chosen would hang on the machine."""
 

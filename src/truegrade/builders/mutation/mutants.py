@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from random import Random
 from typing import Literal
 
 import msgspec
@@ -52,7 +53,10 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
     raw: bool = False
     """Keep the original's layout and change only the mutated span, which gives the mutant away."""
     seed: int = 0
-    """Seed of the choice between equally good mutants."""
+    """Seed of the choice between equally good mutants, and of the changes that are tried."""
+    most: int | None = None
+    """Changes of a program that are tried, drawn by the seed where there are more, those in functions before those
+    of tables beside them; None for all."""
     cpu_s: float = 2.0
     """CPU seconds of one mutant on all cases; the backstop behind ``max_steps``."""
     max_steps: int = 100_000
@@ -329,11 +333,28 @@ def mutants_of(code: str, options: MutationOptions) -> list[Mutant]:
     tree, text = parse(code), Text(code)
     make = _patched if options.raw else rewritten
     found: dict[str, Mutant] = {}
-    for operator, site, new in changes_of(tree, options):
+    for operator, site, new in _drawn(list(changes_of(tree, options)), tree, code, options):
         mutant = make(tree, text, operator, site, new)
         if mutant is not None and mutant.code != code:
             found.setdefault(mutant.code, mutant)
     return list(found.values())
+
+
+def _drawn(
+    changes: list[ProgramChange], tree: ast.Module, code: str, options: MutationOptions
+) -> Iterable[ProgramChange]:
+    if options.most is None or len(changes) <= options.most:
+        return changes
+    functions = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
+    random = Random(sha256_json([options.seed, code]))
+    mixed = random.sample(range(len(changes)), len(changes))
+    mixed.sort(key=lambda number: getattr(changes[number][1].node, "lineno", 0) not in functions)
+    return (changes[number] for number in sorted(mixed[: options.most]))
 
 
 def changes_of(tree: ast.Module, options: MutationOptions) -> Iterable[ProgramChange]:
