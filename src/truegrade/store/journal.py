@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -77,15 +77,10 @@ class Journal(Generic[T]):
 
     def append(self, record: T) -> None:
         """Write one record durably enough that only a power cut can lose it before the next fsync."""
-        self.append_all([record])
-
-    def append_all(self, records: Sequence[T]) -> None:
-        """The same of several, in one write."""
-        lines = [with_checksum(encode(record)) for record in records]
-        self.append_lines(b"".join(lines), len(lines))
+        line = with_checksum(encode(record))
+        self.append_lines(line)
         if self._appended is not None:
-            for record, line in zip(records, lines, strict=True):
-                self._appended(record, len(line))
+            self._appended(record, len(line))
 
     def append_lines(self, content: bytes, count: int = 1) -> None:
         """Write so many records that `truegrade.files.json_text.with_checksum` has made lines of."""

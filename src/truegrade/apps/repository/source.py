@@ -110,7 +110,7 @@ def _of_folder(folder: Path) -> SourceTree:
     files = dict(_bounded((f"{at}{name}", folder / name) for name in _walked(folder)))
     commit, date = _commit_of(folder)
     name, version = _named(files, folder.resolve().name)
-    whole = commit and not (folder / ".git" / "shallow").exists()
+    whole = commit and _git(str(folder), "rev-parse", "--is-shallow-repository") == b"false\n"
     checkout = str(folder) if whole else ""
     return SourceTree(name=name, version=version, files=files, commit=commit, date=date, checkout=checkout)
 

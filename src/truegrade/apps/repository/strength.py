@@ -141,6 +141,8 @@ class WarmTests:
     def survey(self, seed: int) -> dict[str, list[list[Any]]]:
         """How each test ended in three orders: a word, its CPU and wall seconds, the last line of its failure.
 
+        A test that takes too long is run in the first order alone.
+
         Raises:
             UserError: pytest could not collect them.
             SandboxError: the machine failed.
