@@ -218,9 +218,7 @@ def read_settings(args: Mapping[str, Any]) -> AgentCoderSettings:
         UnknownName: there is no such argument or variant.
         UserError: a value does not fit.
     """
-    for name in args:
-        if name not in ARGUMENTS:
-            raise UnknownName("agentcoder argument", name, ARGUMENTS, "`truegrade list agents` explains them")
+    INFO.refuse_unknown_arguments(args)
     variant = str(args.get("variant", "published"))
     if variant not in DEFAULTS:
         raise UnknownName("agentcoder variant", variant, DEFAULTS)

@@ -67,9 +67,7 @@ class Explain:
     scores_shots: tuple[str, ...] = ()
 
     def __init__(self, args: Mapping[str, Any]) -> None:
-        for name in args:
-            if name not in ARGUMENTS:
-                raise UnknownName("explain argument", name, ARGUMENTS, "`truegrade list agents` explains them")
+        INFO.refuse_unknown_arguments(args)
         style = args.get("style", "chat")
         if style not in ("chat", "text"):
             raise UnknownName("explain style", str(style), ("chat", "text"))

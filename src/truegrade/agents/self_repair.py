@@ -90,9 +90,7 @@ def read_settings(args: Mapping[str, Any]) -> SelfRepairSettings:
         UnknownName: there is no such argument or style.
         UserError: a value is missing or does not fit.
     """
-    for name in args:
-        if name not in ARGUMENTS:
-            raise UnknownName("self-repair argument", name, ARGUMENTS, "`truegrade list agents` explains them")
+    INFO.refuse_unknown_arguments(args)
     if args.get("from") is None:
         raise UserError(
             "`agent` self-repair needs graded programs: `truegrade grade RUN --as livecodebench`, `truegrade"

@@ -25,7 +25,7 @@ from truegrade.agents.steps import (
     TriedStep,
     VisibleProblem,
 )
-from truegrade.errors import BadRecord
+from truegrade.errors import BadRecord, UnknownName
 from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
@@ -384,6 +384,18 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     sees_official_tests: bool = False
     """Whether it is given a way to run the data set's own tests and to read what they print, expected values
     included; no agent is given the tests themselves."""
+
+    def refuse_unknown_arguments(self, args: Mapping[str, Any]) -> None:
+        """See that every argument given is one of its own.
+
+        Raises:
+            UnknownName: one is not.
+        """
+        for name in args:
+            if name not in self.args:
+                raise UnknownName(
+                    f"{self.name} argument", name, self.args, "`truegrade list agents` explains them"
+                )
 
 
 class RoleModel(NamedTuple):

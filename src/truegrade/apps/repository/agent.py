@@ -23,7 +23,7 @@ from truegrade.apps.repository.functions import ParsedModule, undecorated
 from truegrade.apps.repository.packing import Package, loading_text, place_in, unpacked, without_function
 from truegrade.apps.repository.problems import FOR_METHODS
 from truegrade.apps.repository.source import RepositoryFile
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import UserError
 from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import quietly, unix_newlines
 from truegrade.extraction.thinking import final_channel
@@ -232,9 +232,7 @@ class EditAgent:
     scores_shots: tuple[str, ...] = ()
 
     def __init__(self, args: Mapping[str, Any]) -> None:
-        for name in args:
-            if name not in INFO.args:
-                raise UnknownName("edit argument", name, INFO.args, "`truegrade list agents` explains them")
+        INFO.refuse_unknown_arguments(args)
         turns = args.get("turns", _TURNS)
         if type(turns) is not int or not 1 <= turns <= _MOST_TURNS:
             raise UserError(f"`agent_args` turns={turns}: give a whole number from 1 to {_MOST_TURNS}")
