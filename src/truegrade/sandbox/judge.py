@@ -26,15 +26,15 @@ import builtins
 import re
 import resource
 import sys
+from _socket import CMSG_SPACE, socket  # `socket` costs a starting judge 7 ms
 from collections import deque
 from marshal import loads
 from math import ceil
 from mmap import mmap
 from os import _exit, close, environ, urandom
-from socket import recv_fds, socket
 from time import process_time
 
-from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
+from truegrade.sandbox.frames import FD, TOKEN_BYTES, Channel, call_frame
 from truegrade.sandbox.judging import (
     DEVIATED,
     cannot_run,
@@ -227,13 +227,14 @@ def main(fd: int) -> None:
     turn: mmap | None = None
     cap, plans = Cap(), Plans()
     while True:
-        data, fds, _, _ = recv_fds(stream, CHUNK_BYTES, 2)
+        data, passed, _, _ = stream.recvmsg(CHUNK_BYTES, CMSG_SPACE(2 * FD.size))
         if not data:
             _exit(0)
         report.feed(data)
         message = report.receive()
         if message is None:
             _exit(0)
+        fds = [fd for _, _, rights in passed for (fd,) in FD.iter_unpack(rights)]
         turn = turn or mmap(fds[1], 1)
         job = loads(message[1])
         cap.set(job["limits"])

@@ -13,10 +13,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+from binascii import b2a_base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import SourceFileLoader
+from marshal import dumps
 from pathlib import Path
 from typing import NoReturn
 
@@ -215,7 +217,7 @@ class Zygote:
                 own = str(SCRIPT.parent)
                 folder = own if protection.bubblewrap is None else bubblewrap.place_of(own)
                 words = [sys.executable, *FLAGS, f"{folder}/{SCRIPT.name}", role, str(theirs.fileno())]
-                words.append(json.dumps(self._settings(role, kind, limits, core, seen)))
+                words.append(b2a_base64(dumps(self._settings(role, kind, limits, core, seen))).decode())
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
                     own_users = self._uid is None
