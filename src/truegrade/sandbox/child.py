@@ -106,6 +106,8 @@ def _of_abc(callback: object) -> bool:
     return type(callback) is BuiltinFunctionType and type(callback.__self__) is ReferenceType
 
 
+PREPARED_NAMES = "PREPARED_NAMES"
+"""Of a served source in which it stands, a name for what `PreparedMain.names` returns."""
 GIVEN = "GIVEN"
 """Of a source that shares its process with a program, the name of a descriptor to read from."""
 MODULE_NAME = "truegrade_candidate"
@@ -232,6 +234,8 @@ def serve(
     module: ModuleType = type(sys)(MODULE_NAME)
     sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
     namespace = module.__dict__
+    if PREPARED_NAMES in source:
+        namespace[PREPARED_NAMES] = PREPARED.names()
     pid = getpid()
     failure = attempt(source, namespace, token)
     if getpid() != pid:
@@ -315,6 +319,8 @@ def empty_main() -> ModuleType:
 class PreparedMain:
     """The module of scripts that begin with a text which the zygote has run in it, ahead of them all.
 
+    The names that it defines are also lent to functions that are called, as built-ins are.
+
     Star imports count a reference to a thousand objects, and where a child does that, it copies their pages: more
     than half of the CPU time of a short contest program.
     """
@@ -322,6 +328,7 @@ class PreparedMain:
     def __init__(self) -> None:
         self._preamble = self._blank = ""
         self._module: ModuleType | None = None
+        self._names: dict[str, Any] = {}
         self._streams: list[str] = []
 
     def prepare(self, preamble: str) -> None:
@@ -333,6 +340,14 @@ class PreparedMain:
         exec(code, space)
         # A stream that something holds is not written out when the interpreter ends.
         self._streams = [name for name in ("stdin", "stdout", "stderr") if space.pop(name, None) is not None]
+        self._names = {**_REAL_BUILTINS, **space}
+        del self._names["__builtins__"]
+
+    def names(self) -> tuple[str, dict[str, Any]]:
+        """The text, and the names that it and built-ins define, in a dict that is the process' own to change."""
+        names = self._names or dict(_REAL_BUILTINS)
+        names.update({name: getattr(sys, name) for name in self._streams})
+        return self._preamble, names
 
     def taken_by(self, source: str) -> tuple[ModuleType, str]:
         """The module for a script, and what is still to run in it, every line at its number."""

@@ -8,6 +8,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
+PREPARED_NAMES = "PREPARED_NAMES"
+"""As `truegrade.sandbox.child` calls what it has run ahead: its text, and the names that it defines."""
 ENTRY_POINT = "run"
 """What both programs define: takes the compiled modules, then what their own function takes."""
 _LOADED = {
@@ -62,7 +64,7 @@ def grader(preloaded: list[str]) -> tuple[str, bytes]:
 
 def solution(code: str) -> tuple[str, bytes]:
     """The program whose `ENTRY_POINT` answers one call of ``code`` as `solution.answer`; its first argument."""
-    return f"{_with_numpy(preload(code))}{_started('answer')}", _compiled(("solution.py",))
+    return f"{_with_numpy(preload(code))}{_started('answer', PREPARED_NAMES)}", _compiled(("solution.py",))
 
 
 @cache
@@ -75,10 +77,10 @@ def _with_numpy(preloaded: list[str]) -> str:
     return _NUMPY if "numpy" in preloaded else ""
 
 
-def _started(function: str) -> str:
+def _started(function: str, *names: str) -> str:
     return (
         f"import marshal\ndef {ENTRY_POINT}(compiled, *given):\n"
-        f"    exec(marshal.loads(compiled), globals())\n    return {function}(*given)\n"
+        f"    exec(marshal.loads(compiled), globals())\n    return {function}({', '.join((*names, '*given'))})\n"
     )
 
 

@@ -10,10 +10,12 @@ from types import ModuleType
 from typing import Any
 
 
-def answer(code: str, preamble: str, function: str, arguments: str) -> Any:
+def answer(prepared: tuple[str, dict[str, Any]], code: str, preamble: str, function: str, arguments: str) -> Any:
     """Run the program and call its method, of a fresh object of class Solution, or its function.
 
     Args:
+        prepared: a text that the preamble may begin with, and the names that it and built-ins define: to run star
+            imports in every process would take longer than most programs.
         code: the program. It may use the preamble's names as it may built-ins; they are not its own.
         preamble: trusted imports.
         function: name of the method or function.
@@ -22,8 +24,10 @@ def answer(code: str, preamble: str, function: str, arguments: str) -> Any:
     Raises:
         NameError: the program defines neither.
     """
-    offered: dict[str, Any] = dict(vars(builtins))
-    exec(compile(preamble, "<preamble>", "exec", dont_inherit=True), offered)
+    known, offered = prepared
+    if not preamble.startswith(known):
+        known, offered = "", dict(vars(builtins))
+    exec(compile(preamble[len(known) :], "<preamble>", "exec", dont_inherit=True), offered)
     del offered["__builtins__"]
     module = sys.modules["solution"] = ModuleType("solution")  # where dataclasses look their own module up
     module.__dict__["__builtins__"] = offered
