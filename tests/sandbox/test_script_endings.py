@@ -1,11 +1,13 @@
 """A script ends as in an interpreter of its own, whichever way its process is ended."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
 from support.thorough import one_in
+from truegrade.grading.contests import inside
 from truegrade.grading.contests.separate import PREAMBLE
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.zygotes import CONTEST_IMPORTS
@@ -119,3 +121,26 @@ def test_a_script_leaves_nothing_in_the_module_of_the_next_that_begins_with_the_
     assert sandbox.script(f"{PREAMBLE}kept = 1\ndel heappush\nprint(ceil(0.5))", "").stdout == "1\n"
     after = sandbox.script(f"{PREAMBLE}print('kept' in globals(), heappush.__name__)", "")
     assert after.stdout == "False heappush\n"
+
+
+LOOK = """
+def look(text):
+    import builtins
+    fresh, given = {}, globals()["__builtins__"]
+    exec(text, fresh)
+    del fresh["__builtins__"]
+    others = [name for name, value in fresh.items() if given.get(name) is not value]
+    more = sorted(set(given) - set(fresh) - set(vars(builtins)))
+    given["ceil"] = None  # which the next process is not to see
+    return others, more, "ceil" in globals()
+"""
+
+
+@pytest.mark.parametrize("preamble", [PREAMBLE, "import sys\n" + PREAMBLE, "import heapq as heap\n"])
+def test_a_contest_function_finds_the_names_of_its_preamble_as_it_finds_built_ins(sandbox, preamble):
+    program, compiled = inside.solution(LOOK)
+    call = (compiled, LOOK, preamble, "look", json.dumps(preamble))
+    found = []
+    for _ in range(2):
+        sandbox.call(program, inside.ENTRY_POINT, [call], lambda index, result: found.append(result.value) or True)
+    assert found == [([], [], False)] * 2
