@@ -19,8 +19,7 @@ from truegrade.apps.repository.generating import TreeLiterals
 from truegrade.apps.repository.outside import Decided, decide_by_calls
 from truegrade.apps.repository.own_tests import TestSide, decide_by_tests
 from truegrade.apps.repository.packing import Package
-from truegrade.apps.repository.predict import prediction_row
-from truegrade.apps.repository.problems import DECIDED_KINDS, Decider, problem_rows
+from truegrade.apps.repository.problems import DECIDED_KINDS, Decider, prediction_row, problem_rows
 from truegrade.apps.repository.programs import Repository
 from truegrade.apps.repository.recording import Recording, record_tests
 from truegrade.apps.repository.replaying import TwoJails

@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 
-from truegrade.apps.repository.comparing import equals_exactly, type_raised
 from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace
 from truegrade.apps.repository.generating import TreeLiterals, generate_cases
 from truegrade.apps.repository.packing import Package
@@ -28,9 +27,11 @@ from truegrade.apps.repository.replaying import (
     GivenOutcome,
     TwoJails,
     all_alike,
+    equals_exactly,
     observe_variants,
     refusing,
     replay_calls,
+    type_raised,
 )
 from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
 from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
