@@ -28,9 +28,9 @@ from truegrade.report.charts.svg_rows import (
     histogram,
     stacked,
 )
-from truegrade.report.glossary import explained
 from truegrade.report.markup import Markup, el
 from truegrade.report.page_parts import facts
+from truegrade.report.wording import explained
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import ShareDifference

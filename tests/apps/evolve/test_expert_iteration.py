@@ -3,11 +3,9 @@
 import msgspec
 import pytest
 
-from truegrade.apps.evolve.evaluation import Workshop
+from truegrade.apps.evolve.evaluation import Collector, Workshop
 from truegrade.apps.evolve.genomes import AdapterGenes, DataGenes, Genome, Space, TrainingGenes
-from truegrade.apps.evolve.problems import repair_of
-from truegrade.apps.evolve.replies import Collector
-from truegrade.apps.evolve.roles import MicroSizes, micro_roles
+from truegrade.apps.evolve.roles import MicroSizes, micro_roles, repair_of
 from truegrade.apps.evolve.searchers import open_searcher
 from truegrade.apps.evolve.settings import Training, read_settings
 from truegrade.apps.evolve.training.cache import AdapterCache

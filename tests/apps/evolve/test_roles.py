@@ -16,14 +16,15 @@ from truegrade.apps.evolve.finishing import (
     look_at_final,
     looks,
 )
-from truegrade.apps.evolve.problems import fresh_mutants, repair_of
 from truegrade.apps.evolve.roles import (
     WITHOUT_JSON,
     Contamination,
     MicroSizes,
     Roles,
+    fresh_mutants,
     micro_roles,
     quixbugs_roles,
+    repair_of,
 )
 from truegrade.datasets.checkouts import TEST, TRAIN
 from truegrade.errors import UserError

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
+from truegrade.apps.evolve.evaluation import ANCHORS, graded_reply
 from truegrade.apps.evolve.objectives import CoralxObjectives, GradedReply
-from truegrade.apps.evolve.replies import ANCHORS, graded_reply
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import take_code

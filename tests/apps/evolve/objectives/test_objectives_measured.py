@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.thorough import one_in
+from truegrade.apps.evolve.evaluation import ANCHORS, graded_reply
 from truegrade.apps.evolve.objectives import (
     COST_CAP,
     MOST_FINDINGS,
@@ -21,7 +22,6 @@ from truegrade.apps.evolve.objectives import (
     repair_task,
     samples_of,
 )
-from truegrade.apps.evolve.replies import ANCHORS, graded_reply
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles.coralx import Coralx

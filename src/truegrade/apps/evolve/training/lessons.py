@@ -13,8 +13,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
-from truegrade.apps.evolve.problems import repair_of
-from truegrade.apps.evolve.roles import WITHOUT_JSON
+from truegrade.apps.evolve.roles import WITHOUT_JSON, repair_of
 from truegrade.datasets.checkouts import TRAIN
 from truegrade.datasets.learned import LearnedFrom, learned_from_texts
 from truegrade.profiles.base import Profile
