@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from math import ceil
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -125,19 +124,8 @@ def sampling_by(genes: SamplingGenes, seed: int) -> Sampling:
 # ---------------------------------------------------------- Anchors: the scores of replies that need no model.
 
 
-ANCHORS: Mapping[str, str] = MappingProxyType(
-    {
-        "identity": "the buggy program, unchanged",
-        "stub": "a function that takes anything and returns None",
-        "empty": "an empty reply",
-        "reference": "the correct program",
-    }
-)
-"""Names of the anchors, and what they answer."""
-
-
 def anchor_reply(anchor: str, problem: Problem) -> str:
-    """The reply of an anchor, in a fence.
+    """The reply of an anchor, in a fence: ``identity`` (the buggy program), ``stub``, ``empty`` or ``reference``.
 
     Raises:
         KeyError: there is no such anchor.

@@ -24,7 +24,6 @@ from truegrade.report.charts.svg import (
     number_axis,
     pc,
     round_ticks,
-    series,
     share_axis,
 )
 from truegrade.report.markup import Markup, el
@@ -35,17 +34,6 @@ from truegrade.report.markup import Markup, el
 BAR_ROW_PX = 40
 HISTOGRAM_HEIGHT_PX = 150
 CELL_HEIGHT_PX = 26
-
-
-class Bar(msgspec.Struct, frozen=True):
-    """A bar and what stands above it."""
-
-    name: str
-    value: float
-    """At least 0."""
-    words: str = ""
-    """The value as it is to be read; empty for three places."""
-    series: int = 0
 
 
 class Stack(msgspec.Struct, frozen=True):
@@ -62,24 +50,6 @@ class HistogramLayer(msgspec.Struct, frozen=True):
     counts: Sequence[int]
     colour: str
     """Class of its colour: ``s0``, ``passed``, ..."""
-
-
-def bars(drawn: Sequence[Bar], name: str) -> Chart:
-    """Horizontal bars from zero, the longest as wide as the plot, each labelled above."""
-    longest = max((bar.value for bar in drawn), default=0) or 1.0
-    body = []
-    for place, bar in enumerate(drawn):
-        top, words = place * BAR_ROW_PX, bar.words or fmt.quantity(bar.value)
-        body.append(
-            el("text", bar.name, el("tspan", words, class_="strong", dx=7), class_="name", x=0, y=top + 14)
-        )
-        body.append(el("rect", class_="blank", x=0, width="100%", y=top + 20, height=10, rx=3))
-        filled = {"width": pc(bar.value / longest), "y": top + 20, "height": 10, "rx": 3}
-        body.append(
-            el("rect", el("title", f"{bar.name}: {words}"), class_=f"mark {series(bar.series)}", x=0, **filled)
-        )
-    said = "; ".join(f"{bar.name} {bar.words or fmt.quantity(bar.value)}" for bar in drawn)
-    return _chart(name, said, body, BAR_ROW_PX * len(drawn), Margin(bottom=4))
 
 
 def stacked(drawn: Sequence[Stack], name: str, legend: tuple[Key, ...] = ()) -> Chart:

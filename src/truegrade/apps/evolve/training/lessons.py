@@ -143,8 +143,7 @@ def _has_opened(text: str) -> bool:
 # The four instructions are those of CORAL-X's description. The text around them, the loss on all tokens
 # and the cut at 512 are those of skishore23/coralx@fd75b33 ``core/domain/lora_training.py``. Neither generation
 # prompt has these words: an adapter trained so is never trained in the format it is tested in. And 40 of the 96
-# texts were counted longer than 512 tokens (a byte-pair vocabulary of 2048), which cuts the fix off. Train with
-# `LOSS` and `LONGEST`.
+# texts were counted longer than 512 tokens (a byte-pair vocabulary of 2048), which cuts the fix off.
 
 
 INSTRUCTIONS = (
@@ -153,10 +152,6 @@ INSTRUCTIONS = (
     "The following function has a bug. Provide the corrected version:",
     "Analyze and fix the error in this {name} implementation:",
 )
-LOSS: Literal["all"] = "all"
-"""Every token is learned, the buggy program's too."""
-LONGEST = 512
-"""Tokens of a text, its end token included; the rest is cut."""
 
 _SOURCE = (
     "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (instructions);"
