@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from support.thorough import one_in
-from truegrade.apps.evolve.dimensions import is_one_token
 from truegrade.apps.evolve.finishing import (
     FILE,
     Ledger,
@@ -16,6 +15,7 @@ from truegrade.apps.evolve.finishing import (
     look_at_final,
     looks,
 )
+from truegrade.apps.evolve.genomes import is_one_token
 from truegrade.apps.evolve.roles import (
     WITHOUT_JSON,
     Contamination,

@@ -21,7 +21,6 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.apps.evolve.dimensions import stable_hash
 from truegrade.apps.evolve.genomes import (
     AdapterGenes,
     Automaton,
@@ -30,6 +29,7 @@ from truegrade.apps.evolve.genomes import (
     SamplingGenes,
     Space,
     TrainingGenes,
+    stable_hash,
 )
 from truegrade.apps.evolve.search_order import points
 from truegrade.profiles.coralx_objectives import WEIGHTS

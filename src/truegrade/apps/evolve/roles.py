@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from truegrade.apps.evolve.dimensions import is_one_token, nameless, ngrams
+from truegrade.apps.evolve.genomes import is_one_token, nameless, ngrams
 from truegrade.benchmarks import load_benchmark
 from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
 from truegrade.datasets.checkouts import REST, TEST, TRAIN

@@ -15,8 +15,7 @@ from typing import Literal, TypeVar, get_args
 import msgspec
 
 from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, list_functions
-from truegrade.apps.repository.generating import TreeLiterals
-from truegrade.apps.repository.outside import Decided, decide_by_calls
+from truegrade.apps.repository.outside import Decided, TreeLiterals, decide_by_calls
 from truegrade.apps.repository.own_tests import TestSide, decide_by_tests
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.problems import DECIDED_KINDS, Decider, prediction_row, problem_rows

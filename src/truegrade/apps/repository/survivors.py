@@ -11,8 +11,7 @@ import msgspec
 
 from truegrade.apps.repository.build import Inventory, PartOfFunction, finished_parts, key_of, two_jails
 from truegrade.apps.repository.functions import FunctionPlace
-from truegrade.apps.repository.generating import TreeLiterals
-from truegrade.apps.repository.outside import DecidingCall, accepting, repeating_calls, rewritings_of
+from truegrade.apps.repository.outside import DecidingCall, TreeLiterals, accepting, repeating_calls, rewritings_of
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import TwoJails, observe_variants, refusing
 from truegrade.apps.repository.strength import (
