@@ -11,10 +11,9 @@ from truegrade.pipeline.summary import TaskLine
 from truegrade.records import SampleKey
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
-from truegrade.report.chosen_samples import packed, read_prompts, read_views
+from truegrade.report.chosen_samples import Excerpt, SampleView, packed, read_prompts, read_views
 from truegrade.report.document import Linked, On, Prose, Section, only
 from truegrade.report.markup import Markup, el, join
-from truegrade.report.sample_views import Excerpt, SampleView
 from truegrade.store import Run
 
 SAMPLES_A_TASK = 10

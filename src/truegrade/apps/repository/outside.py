@@ -19,9 +19,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace
+from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall
 from truegrade.apps.repository.packing import Package
-from truegrade.apps.repository.recording import RecordedCall
 from truegrade.apps.repository.replaying import (
     Answers,
     GivenOutcome,
@@ -37,8 +36,7 @@ from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAPro
 from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.builders.shapes import DictShape, ListShape, NumberShape, Shape, ShapeDrawer, TextShape, shape_of
-from truegrade.datasets.executions import NotRecorded, RecordedCase
-from truegrade.datasets.literal_text import call_text, literal_text
+from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text, literal_text
 from truegrade.extraction.parsing import evaluate, is_literal, quietly
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests

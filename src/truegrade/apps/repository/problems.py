@@ -24,8 +24,15 @@ from truegrade.builders.mutation.mutants import Mutant, MutationOptions
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
 from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.states import with_states
-from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, record
-from truegrade.datasets.literal_text import call_text, literal_text
+from truegrade.datasets.executions import (
+    ExecutionRow,
+    NotRecorded,
+    RecordedCalls,
+    RecordedCase,
+    call_text,
+    literal_text,
+    record,
+)
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.records import sha256_json

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.datasets.executions import RecordedCase
-from truegrade.datasets.literal_text import literal_text
+from truegrade.datasets.executions import RecordedCase, literal_text
 from truegrade.grading.executor import Executor
 from truegrade.sandbox.outcome import CallResult
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from truegrade.apps.repository.functions import UNREACHED
-from truegrade.apps.repository.suite_summary import (
+from truegrade.apps.repository.strength import (
     SUMMARY,
     ForgeryShown,
     KillShare,

@@ -16,14 +16,14 @@ from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import TwoJails, observe_variants, refusing
 from truegrade.apps.repository.strength import (
     KILLED,
+    AddedTests,
     FunctionResult,
     MutantResult,
     StrengthOptions,
+    SuiteSummary,
     WarmTests,
 )
-from truegrade.apps.repository.suite_summary import AddedTests, SuiteSummary
-from truegrade.datasets.executions import NotRecorded, RecordedCase, write_content
-from truegrade.datasets.literal_text import call_text
+from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text, write_content
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Sandbox

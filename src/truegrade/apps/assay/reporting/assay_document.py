@@ -12,8 +12,15 @@ from truegrade.apps.assay.folder import PAGE, open_assay
 from truegrade.apps.assay.measures import AssaySummary, GraderMeasure, ShortestPaid
 from truegrade.apps.assay.records import AssayFinding
 from truegrade.apps.assay.reporting import assay_tables, words
-from truegrade.apps.assay.reporting.assay_tables import MAX_MEASURES, by_grader, refused_shown, survivors_shown
-from truegrade.apps.assay.reporting.material import AssayMaterial, ErredProbe, gather_folder
+from truegrade.apps.assay.reporting.assay_tables import (
+    MAX_MEASURES,
+    AssayMaterial,
+    ErredProbe,
+    by_grader,
+    gather_folder,
+    refused_shown,
+    survivors_shown,
+)
 from truegrade.errors import UserError
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
