@@ -81,11 +81,11 @@ def facts(*pairs: tuple[Child, Child]) -> Markup:
     return el("dl", (el("div", el("dt", name), el("dd", value)) for name, value in pairs), class_="facts")
 
 
-def figure(
-    chart: Chart, caption: Child, alternative: Child = None, *, summary: str = "The same as a table"
-) -> Markup:
+def figure(chart: Chart, caption: Child, alternative: Child = None) -> Markup:
     """A chart, what it shows, and the same numbers as a table, folded."""
-    folded = el("details", el("summary", summary), alternative, class_="numbers") if alternative else None
+    folded = (
+        el("details", el("summary", "The same as a table"), alternative, class_="numbers") if alternative else None
+    )
     return el("figure", el("figcaption", caption), inline(chart), folded)
 
 

@@ -29,7 +29,7 @@ class Trainer:
 
     base, base_sha256, versions = "embedded/noted", "0" * 64, {}
 
-    def train(self, order, lessons, folder, on_epoch=None):
+    def train(self, order, lessons, folder):
         folder.mkdir(parents=True)
         (folder / "adapter_config.json").write_bytes(msgspec.json.encode([order, lessons]))
         (folder / "adapter_model.safetensors").write_bytes(b"")

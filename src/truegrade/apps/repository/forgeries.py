@@ -6,7 +6,7 @@ import ast
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -132,7 +132,7 @@ class ForgedFunction(PartOfFunction, frozen=True, kw_only=True):
 
 def try_forgeries(
     inventory: Inventory, results: Sequence[FunctionResult], sandbox: Sandbox, folder: Path, *,
-    progress: Callable[[bool], None] = lambda failed: None, notice: Notice = lambda sentence: None,
+    notice: Notice = lambda sentence: None,
 ) -> tuple[ForgeryShown, ...]:  # fmt: skip
     """Put every patch into a few functions with strong tests and have the tests' run judged.
 
@@ -141,7 +141,6 @@ def try_forgeries(
         results: of its functions, in their order.
         sandbox: in which its tests may run and start processes.
         folder: where results lie.
-        progress: told, function by function, whether it is of no use.
         notice: told of damaged lines of the journal.
 
     Raises:
@@ -161,7 +160,6 @@ def try_forgeries(
         for one in in_order(pieces, judged, workers=sandbox.workers, late=lambda: len(usable) >= _FUNCTIONS):
             if (one.id, one.line) not in earlier:
                 journal.append(one)
-            progress(not one.usable)
             if one.usable and len(usable) < _FUNCTIONS:
                 usable.append(one)
     return tuple(

@@ -298,16 +298,14 @@ PNG_SCALE = 2
 """Pixels of a PNG for each of the SVG: sharp in print at the width of a column."""
 
 
-def standalone(chart: Chart, *, width: int = WIDTH_PX, scheme: Scheme = "light", background: bool = True) -> str:
+def standalone(chart: Chart, *, scheme: Scheme = "light") -> str:
     """The whole SVG document of a chart.
 
     Args:
         chart: what to draw.
-        width: of the picture, in pixels.
         scheme: light or dark colours.
-        background: paint the card's colour under the chart; else it is transparent.
     """
-    room = chart.margin
+    room, width = chart.margin, WIDTH_PX
     key_rows = _legend(chart.legend, width - room.left - room.right)
     height = room.top + chart.height + room.bottom + 20 * len(key_rows)
     style = resolved(asset("chart.css"), scheme) + f"text {{ font-family: {FONT}; }}"
@@ -321,7 +319,7 @@ def standalone(chart: Chart, *, width: int = WIDTH_PX, scheme: Scheme = "light",
         el("title", chart.name),
         el("desc", chart.description),
         el("style", Markup(style)),
-        el("rect", width=width, height=height, fill=_paper(scheme)) if background else None,
+        el("rect", width=width, height=height, fill=_paper(scheme)),
         el("svg", chart.body, overflow="visible", **plot),
         keys,
         xmlns="http://www.w3.org/2000/svg",

@@ -6,7 +6,7 @@ the profile that will grade, and only the reply is learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -84,13 +84,7 @@ class Trainer(Protocol):
     def versions(self) -> dict[str, str]:
         """Of the libraries that decide the result."""
 
-    def train(
-        self,
-        order: TrainingOrder,
-        lessons: Sequence[Lesson],
-        folder: Path,
-        on_epoch: Callable[[int, float], None] | None = None,
-    ) -> Trained:
+    def train(self, order: TrainingOrder, lessons: Sequence[Lesson], folder: Path) -> Trained:
         """Train, and write the adapter into a folder that is empty or absent.
 
         Raises:
