@@ -14,11 +14,11 @@ from zlib import crc32
 
 import msgspec
 
-from truegrade.analysis.standings import Matrix, rule_matrix
+from truegrade.analysis.standings import Matrix, outcomes_of, rule_matrix
 from truegrade.extraction.thinking import Weight, final_channel, words
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import Summary, read_summary
-from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side, verdict_table
+from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.figures import Distribution, read_distributions
 from truegrade.report.markup import Markup, el, join
@@ -471,11 +471,7 @@ def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
         BadRecord: a line of its journals is not a record.
     """
     summary = summary or read_summary(run)
-    tasks = {task.id for profile in summary.profiles for task in profile.tasks}
-    outcomes = {
-        profile.profile: verdict_table(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
-        for profile in summary.profiles
-    }
+    outcomes = outcomes_of(run, summary)
     first = summary.profiles[0].profile
     return ReportMaterial(
         manifest=run.manifest,

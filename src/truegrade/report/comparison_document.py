@@ -10,7 +10,7 @@ from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import TaskLine
-from truegrade.report import comparison_wording as words
+from truegrade.report import comparison_replies as words
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.agents import compared_budgets
