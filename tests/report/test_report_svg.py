@@ -14,7 +14,14 @@ from truegrade.errors import UserError
 from truegrade.records import Estimate
 from truegrade.report.charts.svg import (
     Chart,
+    DotRow,
+    HistogramLayer,
+    Stack,
     dash,
+    difference_rows,
+    dot_range,
+    heat_map,
+    histogram,
     inline,
     interval_plot,
     number_axis,
@@ -22,19 +29,10 @@ from truegrade.report.charts.svg import (
     round_ticks,
     series,
     share_axis,
+    stacked,
     standalone,
 )
 from truegrade.report.charts.svg_lines import Line, Point, lines, pass_curve
-from truegrade.report.charts.svg_rows import (
-    DotRow,
-    HistogramLayer,
-    Stack,
-    difference_rows,
-    dot_range,
-    heat_map,
-    histogram,
-    stacked,
-)
 
 
 def an_estimate(metric: str, value: float, low: float | None, high: float | None) -> Estimate:

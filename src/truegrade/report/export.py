@@ -20,8 +20,8 @@ from truegrade.report.chosen_samples import NO_REFERENCES, ReportMaterial, gathe
 from truegrade.report.document import Document, Table, tables
 from truegrade.report.html import report_document, write_report
 from truegrade.report.methods import bibtex
+from truegrade.report.page_parts import show
 from truegrade.report.reasoning_document import CHOICE, PREDICTION
-from truegrade.report.show import show
 from truegrade.report.text_files import TEXTS, csv_text, split_cells
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically

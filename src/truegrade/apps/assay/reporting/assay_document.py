@@ -24,12 +24,11 @@ from truegrade.apps.assay.reporting.assay_tables import (
 from truegrade.errors import UserError
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
-from truegrade.report.charts.svg_rows import difference_rows
+from truegrade.report.charts.svg import difference_rows
 from truegrade.report.document import Bullets, Code, Document, Folded, On, Part, Prose, Section, only
 from truegrade.report.export import write_document_tables
 from truegrade.report.markup import Markup, el
-from truegrade.report.page_parts import render_page
-from truegrade.report.show import show
+from truegrade.report.page_parts import render_page, show
 from truegrade.report.wording import explained, terms_section
 from truegrade.store.manifest import write_atomically
 
