@@ -327,7 +327,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What the scripts of the page read."""
     styles: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
-    menu: bool = True
 
 
 def only(on: On, *parts: Part | Callable[[], Iterable[Part]]) -> Only:
