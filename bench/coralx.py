@@ -26,8 +26,7 @@ from truegrade.apps.evolve.coralx import (
     initial,
     knobs,
 )
-from truegrade.apps.evolve.dimensions import stable_hash
-from truegrade.apps.evolve.genomes import Genome
+from truegrade.apps.evolve.genomes import Genome, stable_hash
 from truegrade.apps.evolve.settings import read_settings
 from truegrade.apps.evolve.strategies import cross, draw, mutate
 

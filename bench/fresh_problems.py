@@ -21,8 +21,7 @@ from truegrade.apps.evolve.evaluation import Evaluator
 from truegrade.apps.evolve.finishing import Finish, choose
 from truegrade.apps.evolve.folder import EvolutionFolder, Final, PassRateDifference
 from truegrade.apps.evolve.loop import open_map
-from truegrade.apps.evolve.problems import repair_of
-from truegrade.apps.evolve.roles import MicroSizes, Roles, micro_roles
+from truegrade.apps.evolve.roles import MicroSizes, Roles, micro_roles, repair_of
 from truegrade.apps.evolve.settings import EvolutionSettings
 from truegrade.apps.evolve.subject import Workplace, prepare
 from truegrade.records import Problem

@@ -13,7 +13,7 @@ import truegrade
 from truegrade.analysis.comparison import compare_runs
 from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError
 from truegrade.report.comparison_document import print_comparison
-from truegrade.report.comparison_wording import sentences
+from truegrade.report.comparison_replies import sentences
 from truegrade.report.terminal import open_terminal
 from truegrade.statistics import holm, mcnemar_p
 

@@ -12,13 +12,14 @@ from truegrade.datasets.executions import (
     NotRecorded,
     Preserved,
     RecordedCase,
+    call_text,
+    literal_text,
     read_rows,
     record,
     run_cases,
     write_rows,
 )
 from truegrade.datasets.identity import free_names, identity
-from truegrade.datasets.literal_text import call_text, literal_text
 from truegrade.errors import BadRecord, UserError
 from truegrade.sandbox import Limits, Sandbox
 

@@ -36,7 +36,7 @@ ALLOWED = {
     "apps/repository/forged_runs.py": "options of pytest",
     "apps/repository/forgeries.py": "options of pytest",
     "apps/repository/recorder.py": "options of pytest",
-    "apps/repository/recording.py": "options of pytest",
+    "apps/repository/functions.py": "options of pytest",
     "apps/repository/warm_tests.py": "options of pytest",
     "apps/repository/source.py": "the command line of git",
     "models/gguf_local.py": "an option of pip",

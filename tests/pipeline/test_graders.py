@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from truegrade.apps.ray.cluster import parse_address
+from truegrade.apps.ray.crew import parse_address
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.grade import LocalGrader, open_grader
 from truegrade.profiles import open_profile

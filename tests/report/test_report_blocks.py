@@ -11,9 +11,7 @@ from report_parsing import StrictPage
 from report_runs import House, Lenient, build_run
 
 from support.packed_samples import unpack
-from truegrade.report.chosen_samples import collect, gather
-from truegrade.report.sample_blocks import blocks, make_index, pack
-from truegrade.report.sample_views import ShownSpan, view_answer
+from truegrade.report.chosen_samples import ShownSpan, blocks, collect, gather, make_index, pack, view_answer
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))

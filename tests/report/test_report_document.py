@@ -23,8 +23,8 @@ from truegrade.report.chosen_samples import gather
 from truegrade.report.comparison_document import comparison_document
 from truegrade.report.document import On, Table, tables
 from truegrade.report.html import report_document
+from truegrade.report.page_parts import show
 from truegrade.report.run_document import metrics_section, profiles, reasons_section, usage_section
-from truegrade.report.show import show
 from truegrade.report.terminal import print_parts
 from truegrade.report.text_files import as_csv
 

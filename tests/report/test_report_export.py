@@ -25,10 +25,9 @@ from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
 from truegrade.report.document import Table
-from truegrade.report.export import FORMATS, export_report
+from truegrade.report.export import COLUMNS, FORMATS, export_report
 from truegrade.report.methods import sentences
 from truegrade.report.run_document import print_matrix, print_summary
-from truegrade.report.sample_table import COLUMNS
 from truegrade.report.text_files import as_csv, as_latex, as_markdown, latex
 from truegrade.store import Run
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.cpu import cpu_within
-from truegrade.report.sample_views import FailureLine, read_failure
+from truegrade.report.chosen_samples import FailureLine, read_failure
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from report_runs import House, Lenient, build_run
 
 from truegrade.pipeline.summary import read_summary
 from truegrade.report import wording
-from truegrade.report.glossary import TERMS, explained
 from truegrade.report.html import write_report
 from truegrade.report.markup import join
+from truegrade.report.wording import TERMS, explained
 
 
 def test_the_first_sentence_says_what_was_measured_on_what_and_how_surely(tmp_path: Path) -> None:

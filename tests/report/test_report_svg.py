@@ -14,7 +14,14 @@ from truegrade.errors import UserError
 from truegrade.records import Estimate
 from truegrade.report.charts.svg import (
     Chart,
+    DotRow,
+    HistogramLayer,
+    Stack,
     dash,
+    difference_rows,
+    dot_range,
+    heat_map,
+    histogram,
     inline,
     interval_plot,
     number_axis,
@@ -22,21 +29,10 @@ from truegrade.report.charts.svg import (
     round_ticks,
     series,
     share_axis,
+    stacked,
     standalone,
 )
 from truegrade.report.charts.svg_lines import Line, Point, lines, pass_curve
-from truegrade.report.charts.svg_rows import (
-    Bar,
-    DotRow,
-    HistogramLayer,
-    Stack,
-    bars,
-    difference_rows,
-    dot_range,
-    heat_map,
-    histogram,
-    stacked,
-)
 
 
 def an_estimate(metric: str, value: float, low: float | None, high: float | None) -> Estimate:
@@ -56,7 +52,6 @@ CHARTS = {
         [DotRow("a <b>", HALF), DotRow("b", an_estimate("m", 0.7, None, None), 1)], "dots", spread=True
     ),
     "differences": difference_rows([("MC - OC", -0.17, -0.24, -0.1), ("x", 0.0, None, None)], "differences"),
-    "bars": bars([Bar("a", 3), Bar("none", 0, "nothing", 1)], "bars"),
     "stacked": stacked([Stack("a@1", [("passed", 0.25, "passed"), ("killed", 0.5, "failed")])], "why"),
     "histogram": histogram([0, 1, 2, 3],
                            [HistogramLayer("p", [1, 0, 2], "passed"), HistogramLayer("f", [0, 4, 1], "failed")],

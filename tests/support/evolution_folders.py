@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.apps.evolve.dimensions import stable_hash
 from truegrade.apps.evolve.finishing import look_at_final
 from truegrade.apps.evolve.folder import (
     ANCHORS,
@@ -26,7 +25,7 @@ from truegrade.apps.evolve.folder import (
     SearchPlan,
     SelectedGenome,
 )
-from truegrade.apps.evolve.genomes import EVERYWHERE, QUERY_VALUE, Evaluated, Genome, Scores, Space
+from truegrade.apps.evolve.genomes import EVERYWHERE, QUERY_VALUE, Evaluated, Genome, Scores, Space, stable_hash
 from truegrade.apps.evolve.roles import Overlap, OverlapReport
 from truegrade.apps.evolve.searchers import open_searcher
 from truegrade.records import sha256_json

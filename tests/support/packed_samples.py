@@ -10,5 +10,5 @@ import msgspec
 
 
 def unpack(text: str) -> Any:
-    """What `truegrade.report.sample_blocks.pack` packed; the script of the page does the same."""
+    """What `truegrade.report.chosen_samples.pack` packed; the script of the page does the same."""
     return msgspec.json.decode(zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS))

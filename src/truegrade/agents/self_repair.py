@@ -19,7 +19,7 @@ from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.profiles.livecodebench_repair import STYLES, PublishedCrash, repair_prompt
+from truegrade.profiles.prompt_building import REPAIR_STYLES, PublishedCrash, repair_prompt
 from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
@@ -31,7 +31,7 @@ EXPORTED = "livecodebench_eval_all.json"
 
 ARGUMENTS = {
     "from": f"an _eval_all.json, LiveCodeBench's or exported from a run; or the folder that holds {EXPORTED}",
-    "style": f"LiveCodeBench's model style, which words the question: {', '.join(STYLES)}",
+    "style": f"LiveCodeBench's model style, which words the question: {', '.join(REPAIR_STYLES)}",
     "crash": "where LiveCodeBench's own run ends for lack of words (error_code -5, failures before the first"
     " test): stop, or keep the program as it is",
     "sha256": "hash that the file must have; noted by the run itself",
@@ -101,8 +101,8 @@ def read_settings(args: Mapping[str, Any]) -> SelfRepairSettings:
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
         raise UserError(f"`agent_args` {place.rstrip('`')}: {sentence[0].lower()}{sentence[1:]}") from None
-    if settings.style not in STYLES:
-        raise UnknownName("self-repair style", settings.style, STYLES)
+    if settings.style not in REPAIR_STYLES:
+        raise UnknownName("self-repair style", settings.style, REPAIR_STYLES)
     return settings
 
 

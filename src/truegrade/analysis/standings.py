@@ -67,12 +67,16 @@ def read_matrix(run: Run) -> Matrix:
         UserError: it was not graded.
     """
     summary = read_summary(run)
+    return rule_matrix(summary, outcomes_of(run, summary))
+
+
+def outcomes_of(run: Run, summary: Summary) -> dict[str, VerdictTable]:
+    """Profile to its verdicts on the problems of a summary."""
     tasks = {line.id for profile in summary.profiles for line in profile.tasks}
-    outcomes = {
+    return {
         profile.profile: verdict_table(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
-    return rule_matrix(summary, outcomes)
 
 
 def rule_matrix(summary: Summary, outcomes: Mapping[str, VerdictTable]) -> Matrix:

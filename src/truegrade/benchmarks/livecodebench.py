@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments,
 from truegrade.benchmarks.execution_tasks import arguments_of, refuse_repeated
 from truegrade.datasets import parse_rows
 from truegrade.datasets.download import UNPINNED, read_content, sha256
-from truegrade.datasets.rows import ContestRow, read_contest_rows, select_files
+from truegrade.datasets.rows import ContestRow, Row, read_contest_rows, select_files
 from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.files.json_text import UNREADABLE
@@ -183,23 +183,29 @@ def load_execution(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: no file is given, or an argument is.
         BadRecord: a row is not of the schema, or two share an id.
     """
-    check_arguments(EXECUTION, args, WITHOUT_PLATFORM)
+    return _load_rows(EXECUTION, data, args, ExecutionSample, _execution_problem, "row")
+
+
+def _load_rows(
+    name: str,
+    data: Path | None,
+    args: Mapping[str, str],
+    schema: type[Row],
+    problem_of: Callable[[Path, Row, str], Problem],
+    each: str,
+) -> Benchmark:
+    check_arguments(name, args, WITHOUT_PLATFORM)
     if data is None:
-        raise DataMissing(f"{EXECUTION} {UNPINNED[EXECUTION]}")
+        raise DataMissing(f"{name} {UNPINNED[name]}")
     content = read_content(data)
-    rows = parse_rows(data, content, ExecutionSample)
-    refuse_repeated(data, (row.id for row in rows), "row")
     digest = sha256(content)
-    return Benchmark(
-        name=EXECUTION,
-        problems=in_window(data, [_execution_problem(row, digest) for row in rows], args),
-        dataset_sha256=digest,
-        source=str(data),
-        args=dict(args),
-    )
+    problems = [problem_of(data, row, digest) for row in parse_rows(data, content, schema)]
+    refuse_repeated(data, (problem.id for problem in problems), each)
+    chosen = in_window(data, problems, args)
+    return Benchmark(name=name, problems=chosen, dataset_sha256=digest, source=str(data), args=dict(args))
 
 
-def _execution_problem(row: ExecutionSample, digest: str) -> Problem:
+def _execution_problem(path: Path, row: ExecutionSample, digest: str) -> Problem:
     facts = {name: getattr(row, name) for name in ("contest_id", "contest_date", "difficulty", "numsteps")}
     return Problem(
         id=row.id,
@@ -270,15 +276,7 @@ def load_test_output(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: no file is given, or an argument is.
         BadRecord: a row is not of the schema, holds no test, or shares its ids with another.
     """
-    check_arguments(TEST_OUTPUT, args, WITHOUT_PLATFORM)
-    if data is None:
-        raise DataMissing(f"{TEST_OUTPUT} {UNPINNED[TEST_OUTPUT]}")
-    content = read_content(data)
-    digest = sha256(content)
-    problems = tuple([_test_output_problem(data, row, digest) for row in parse_rows(data, content, TestOutputRow)])
-    refuse_repeated(data, (problem.id for problem in problems), "test")
-    chosen = in_window(data, problems, args)
-    return Benchmark(name=TEST_OUTPUT, problems=chosen, dataset_sha256=digest, source=str(data), args=dict(args))
+    return _load_rows(TEST_OUTPUT, data, args, TestOutputRow, _test_output_problem, "test")
 
 
 def _test_output_problem(path: Path, row: TestOutputRow, digest: str) -> Problem:

@@ -6,8 +6,9 @@ The schema is that of the published sets (akshsgaur/code-reasoning-repro@6c43fa8
 
 from __future__ import annotations
 
+import cmath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -16,7 +17,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.datasets.download import cache_folder, read_content, sha256
-from truegrade.datasets.literal_text import MAX_OUTPUT_CHARS, call_text, literal_text
 from truegrade.datasets.rows import Rows, parse_rows
 from truegrade.errors import UserError
 from truegrade.extraction import parsing
@@ -26,6 +26,8 @@ from truegrade.store.manifest import write_atomically
 
 Texts = str | tuple[str, ...]
 """One text, or one per case."""
+MAX_OUTPUT_CHARS = 1000
+"""Longer values are no answer that a model could be asked for."""
 
 
 class MutationInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -363,3 +365,63 @@ def read_rows(path: Path) -> tuple[ExecutionRow, ...]:
         UserError: it cannot be read.
     """
     return parse_rows(path, read_content(path), ExecutionRow, as_execution_row)
+
+
+# --------------------------------------------------- Values as the text of one literal, the same in every process.
+
+
+def literal_text(value: object, max_chars: int = MAX_OUTPUT_CHARS) -> str | None:
+    """What ``repr`` writes, with the elements of sets in sorted order; None if that is no literal.
+
+    No literal: objects of other than the built-in types, nan and infinities, values that contain themselves or
+    are nested too deeply, and text longer than ``max_chars``.
+    """
+    try:
+        text = written(value, _leaf)
+    except (_NoLiteral, ValueError, RecursionError):  # ValueError: an integer of more than 4,300 digits
+        return None
+    if len(text) > max_chars or not isinstance(parsing.parse_literal(text), parsing.Literal):
+        return None
+    return text
+
+
+def call_text(function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """``f(1, k=2)``; None if an argument is no literal."""
+    texts = [literal_text(value) for value in (*args, *kwargs.values())]
+    if None in texts:
+        return None
+    names = [""] * len(args) + [f"{name}=" for name in kwargs]
+    return f"{function}({', '.join(f'{name}{text}' for name, text in zip(names, texts, strict=True))})"
+
+
+class _NoLiteral(Exception):
+    """A part of the value cannot be written."""
+
+
+def written(value: Any, leaf: Callable[[Any], str]) -> str:
+    """Lists, tuples, sets and dictionaries as ``repr`` writes them; the order of sets no hash seed decides.
+
+    Args:
+        value: whole.
+        leaf: writes every other value.
+    """
+    kind = type(value)
+    if kind is dict:
+        return f"{{{', '.join([f'{written(key, leaf)}: {written(item, leaf)}' for key, item in value.items()])}}}"
+    if kind not in {list, tuple, set, frozenset}:
+        return leaf(value)
+    items = [written(item, leaf) for item in value]
+    if kind is list:
+        return f"[{', '.join(items)}]"
+    if kind is tuple:
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+    inside = f"{{{', '.join(sorted(items))}}}" if items else ""
+    return inside if kind is set and items else f"{kind.__name__}({inside})"
+
+
+def _leaf(value: object) -> str:
+    if value is None or type(value) in {bool, int, str, bytes}:
+        return repr(value)
+    if type(value) in {float, complex} and cmath.isfinite(value):  # type: ignore[arg-type]  # it is a number
+        return repr(value)
+    raise _NoLiteral

@@ -22,7 +22,6 @@ import msgspec
 from truegrade.datasets.download import (
     LocatedFile,
     PinnedFile,
-    Progress,
     locate,
     parse_json,
     read_content,
@@ -58,7 +57,6 @@ def read_source(
     data: Path | None = None,
     *,
     allow_modified: bool = False,
-    progress: Progress | None = None,
 ) -> Rows[Row]:
     """Find the source's file (`locate`), read it, and check it against the pinned hash.
 
@@ -67,13 +65,12 @@ def read_source(
         row_type: struct of one row; fields of the file that it lacks are ignored.
         data: the file, or a folder that holds it; None looks where `locate` looks.
         allow_modified: read a file with another hash or with other rows; `Rows.source` then says so.
-        progress: told of a download.
 
     Raises:
         BadRecord: a row lacks a field or holds another type, rows are missing or too many, or the hash is
             another.
     """
-    located = locate(source, data, progress=progress)
+    located = locate(source, data)
     return check_rows(source, row_type, located, read_content(located.path), allow_modified=allow_modified)
 
 

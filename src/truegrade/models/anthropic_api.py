@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -201,8 +201,6 @@ def _classify(failure: RequestFailure) -> RequestFailure:
 # Every request is streamed: the client refuses others that might take more than ten minutes, and a connection on
 # which nothing is sent for minutes is cut by what lies between. A stream without its last event is no answer.
 
-
-T = TypeVar("T")
 
 VERSION = "2023-06-01"
 """Of the API. The next one, 2026-10-21, refuses temperature and top_p also for the models that follow them."""

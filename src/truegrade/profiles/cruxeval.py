@@ -108,9 +108,7 @@ class Cruxeval(Profile):
             text = text.split(stop, maxsplit=1)[0]
         if prompt in (None, "cruxeval-cot") and "[ANSWER]" in text:
             text = text.split("[ANSWER]")[1].strip()
-        if isinstance(problem.task, OutputTask):
-            return Answer(value=after_equals(text), found="after the first ==", form="answer")
-        return Answer(value=call_of_f(text), found="the call of f", form="answer")
+        return beside_equals(problem, text)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run program and assertion, unless the official evaluator skips the generation."""
@@ -145,6 +143,13 @@ def published_prompt(profile: Profile, problem: Problem, variant: str | None) ->
         known = ("default", "cot")
         raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {profile.name}")
     return render()
+
+
+def beside_equals(problem: Problem, text: str) -> Answer:
+    """What a text says that ``f`` returns, or which call of it."""
+    if isinstance(problem.task, OutputTask):
+        return Answer(value=after_equals(text), found="after the first ==", form="answer")
+    return Answer(value=call_of_f(text), found="the call of f", form="answer")
 
 
 def after_equals(text: str) -> str:
@@ -195,6 +200,4 @@ class CruxevalOpenai(Cruxeval):
             if "[ANSWER]" not in text:
                 return Answer(value=text.split("\n")[-1].strip(), found="the last line", form="answer")
             text = text.split("[ANSWER]")[1].strip()
-        if isinstance(problem.task, OutputTask):
-            return Answer(value=after_equals(text), found="after the first ==", form="answer")
-        return Answer(value=call_of_f(text), found="the call of f", form="answer")
+        return beside_equals(problem, text)

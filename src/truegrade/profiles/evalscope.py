@@ -20,6 +20,7 @@ from truegrade.profiles.contest_profile import (
     CONTEST_LIMITS,
     OFFICIAL_RULES,
     TIMEOUT_S,
+    ContestProfile,
     cut_answer,
     grade_contest,
     no_metadata,
@@ -64,11 +65,6 @@ LOCAL = Harness(
 def contest_prompt(task: ContestTask) -> Prompt:
     """System message and user message, as sent until v1.0 and again since ecb01c36 (2026-08-06)."""
     return question("lcb.evalscope.user", task, system="lcb.evalscope.system")
-
-
-def cut_contest(completion: Completion) -> Answer:
-    """The last two fences; without them the empty program, which is graded."""
-    return cut_answer(completion, last_pair)
 
 
 # --------------------------- `evalscope`: HumanEval, MBPP and LiveCodeBench of modelscope/evalscope @fde259d2.
@@ -198,7 +194,7 @@ class Evalscope(Profile):
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """HumanEval: the code to put behind the prompt. MBPP: the program, setup in front. Contests: as cut."""
         if isinstance(problem.task, ContestTask):
-            return cut_contest(completion)
+            return cut_answer(completion, last_pair)
         task = self._task(problem)
         text = completion.text or ""
         if task.prefix:
@@ -249,25 +245,20 @@ def _with_setup(problem: Problem, task: FunctionTask | OracleTask, code: str) ->
 # `evalscope-sandbox`: LiveCodeBench of modelscope/evalscope @fde259d2 in its container, as its docs advise.
 
 
-class EvalscopeSandbox(Profile):
+class EvalscopeSandbox(ContestProfile):
     """One script a test, no preamble, no Decimal rule."""
 
     name = "evalscope-sandbox"
     version = "fde259d2"
-    covers = ("contest",)
     limits = replace(CONTEST_LIMITS, processes=16)
 
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
+    def render_contest(self, task: ContestTask) -> Prompt:
         """EvalScope's words."""
-        check_variant(self, variant)
-        return contest_prompt(covered_task(self, problem, ContestTask))
+        return contest_prompt(task)
 
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
+    def cut(self, reply: str) -> str:
         """The last two fences."""
-        covered_task(self, problem, ContestTask)
-        return cut_contest(completion)
+        return last_pair(reply)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """A script a test; the harness' details are in ``Judgement.harness``."""

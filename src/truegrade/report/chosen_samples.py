@@ -1,28 +1,278 @@
-"""Which samples the page carries: a seeded choice where there are too many, gathered in two passes."""
+"""The samples of a page: how each is shown, which are chosen where there are too many, how they are packed."""
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappush, heappushpop
 from itertools import chain, zip_longest
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import msgspec
 
-from truegrade.analysis.standings import Matrix, rule_matrix
+from truegrade.analysis.standings import Matrix, outcomes_of, rule_matrix
+from truegrade.extraction.thinking import Weight, final_channel, words
+from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import Summary, read_summary
-from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side, verdict_table
+from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.figures import Distribution, read_distributions
-from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
+from truegrade.report.markup import Markup, el, join
 from truegrade.store import Manifest, Run
 from truegrade.store.manifest import AUDIT
 
 if TYPE_CHECKING:
     from truegrade.analysis.audit.findings import Finding
+
+
+# -------------- The failing test with expected and actual value, parsed from the one-line detail of a verdict.
+# Plain searches, no patterns: the line quotes what a program returned, which may be hostile.
+
+
+_VERBS = (" gave ", " returned ", " printed ")
+_EXPECTED = ", expected "
+_FAILED = "` failed"
+_IN = ", in `"
+
+
+class FailureLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """As much of a failure as the line says."""
+
+    test: str = ""
+    expected: str = ""
+    got: str = ""
+
+
+def read_failure(detail: str) -> FailureLine | None:
+    """Take a line of detail apart, as the graders word it; None where it is in no known shape."""
+    return _statement(detail) or _comparison(detail) or _exception(detail)
+
+
+def _statement(detail: str) -> FailureLine | None:
+    """```TEST` failed; expected E; the program returned G``, perhaps behind an exception."""
+    before, quote, rest = detail.partition("`")
+    test, failed, facts = rest.partition(_FAILED)
+    if not quote or not failed or (before and not before.endswith(": ")):
+        return None
+    said, _, got = facts.partition("; the program returned ")
+    expected = said.removeprefix("; expected ") if said else _right_side(test)
+    return FailureLine(test=test, expected=expected, got=got)
+
+
+def _comparison(detail: str) -> FailureLine | None:
+    """``answered G, expected E``; ``f(1) gave G, expected E``."""
+    head, comma, expected = detail.rpartition(_EXPECTED)
+    if not comma:
+        return None
+    if head.startswith(("answered ", "printed ")):
+        return FailureLine(expected=expected, got=head.partition(" ")[2])
+    found = [(place, verb) for verb in _VERBS if (place := head.find(verb)) > 0]
+    if not found:
+        return None
+    place, verb = min(found)
+    return FailureLine(test=head[:place], expected=expected, got=head[place + len(verb) :])
+
+
+def _exception(detail: str) -> FailureLine | None:
+    """``IndexError: pop from empty list, in `TEST```; ``f([]) raised IndexError: ...``."""
+    error, _, test = detail.rpartition(_IN)
+    if error and test.endswith("`"):
+        return FailureLine(test=test[:-1], expected=_right_side(test[:-1]), got=error)
+    call, raised, error = detail.partition(") raised ")
+    return FailureLine(test=f"{call})", got=error) if raised else None
+
+
+def _right_side(test: str) -> str:
+    """What an assertion that compares one call with a value expects."""
+    left, equal, right = test.partition(") == ")
+    return right if equal and left.startswith("assert ") and " == " not in right else ""
+
+
+MAX_TEXT_CHARS = 20_000
+"""A longer text is cut, with a note."""
+
+
+class Excerpt(msgspec.Struct, frozen=True, array_like=True):
+    """The first `MAX_TEXT_CHARS` of a text, and how long all of it is."""
+
+    text: str
+    chars: int
+
+
+class ShownSpan(msgspec.Struct, frozen=True, array_like=True):
+    """Where an answer stands in the reply as shown, in UTF-16 units, which is how a browser counts."""
+
+    start: int
+    end: int
+    times: int
+    """How often the reply holds it; of several the last is marked."""
+
+
+class AnswerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a rule took for the answer: a place in the reply, or its own text where it is not there verbatim."""
+
+    span: ShownSpan | None = None
+    text: Excerpt | None = None
+
+
+class VerdictView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one profile made of a sample."""
+
+    profile: str
+    passed: bool
+    reason: str
+    detail: str = ""
+    failure: FailureLine | None = None
+    answer: int | None = None
+    """Index into the sample's answers."""
+    found: str = ""
+    cpu_s: float | None = None
+    wall_s: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+class SampleView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One sample as the page's script shows it."""
+
+    id: str
+    sample: int
+    thinking: Excerpt | None = None
+    reply: Excerpt | None = None
+    """None where the run stores no reply for it."""
+    finish: str | None = None
+    output_tokens: int | None = None
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    answers: tuple[AnswerView, ...]
+    verdicts: tuple[VerdictView, ...]
+    reference: Excerpt | None = None
+    """The data set's own program, where it has one and some profile refuses the sample."""
+
+    @property
+    def chars(self) -> int:
+        """Characters that it takes on the page."""
+        texts = [self.thinking, self.reply, self.reference, *(answer.text for answer in self.answers)]
+        return sum(len(text.text) for text in texts if text) + sum(len(v.detail) for v in self.verdicts)
+
+
+def view_sample(
+    key: SampleKey,
+    completion: Completion | None,
+    verdicts: Sequence[Verdict],
+    reference: Callable[[], str] = str,
+) -> SampleView:
+    """Gather one sample.
+
+    Args:
+        key: of the sample.
+        completion: None where the run stores none.
+        verdicts: one a profile.
+        reference: gives the data set's program for the problem, empty where there is none, or it is not at hand;
+            called for a sample that some profile refuses.
+    """
+    program = "" if all(verdict.passed for verdict in verdicts) else reference()
+    beside = excerpt(program) if program else None
+    answers = list(dict.fromkeys(v.answer for v in verdicts if v.answer is not None))
+    views = tuple(_verdict_view(v, None if v.answer is None else answers.index(v.answer)) for v in verdicts)
+    if completion is None or completion.text is None:
+        shown = tuple(AnswerView(text=excerpt(answer)) for answer in answers)
+        return SampleView(id=key.problem_id, sample=key.sample, answers=shown, verdicts=views, reference=beside)
+    thinking, reply = split_thinking(completion, answers)
+    return SampleView(
+        id=key.problem_id,
+        sample=key.sample,
+        thinking=excerpt(thinking) if thinking else None,
+        reply=excerpt(reply),
+        finish=completion.finish_reason,
+        output_tokens=completion.usage.output_tokens if completion.usage else None,
+        latency_s=completion.latency_s,
+        cost_usd=completion.cost_usd,
+        answers=tuple(view_answer(answer, reply) for answer in answers),
+        verdicts=views,
+        reference=beside,
+    )
+
+
+def excerpt(text: str) -> Excerpt:
+    """Cut a text for the page."""
+    return Excerpt(text[:MAX_TEXT_CHARS], len(text))
+
+
+def split_thinking(completion: Completion, answers: Sequence[str]) -> tuple[str, str]:
+    """Thinking, whether it came apart or inside the reply, and the rest of the reply with every character.
+
+    Args:
+        completion: what was said.
+        answers: what was taken out of it.
+    """
+    text = completion.text or ""
+    shown = [answer.strip() for answer in answers if answer.strip() and answer.strip() in text]
+
+    def weigh(passage: str) -> Weight:
+        return Weight(2 * any(answer in passage for answer in shown)) if shown else words(passage)
+
+    offset = final_channel(text, weigh).offset if completion.form == "reply" else 0
+    return "\n\n".join(part for part in (completion.reasoning, text[:offset]) if part), text[offset:]
+
+
+def view_answer(answer: str, reply: str) -> AnswerView:
+    """Find an answer in the reply; inside a longer word or number is not a place of it."""
+    wanted = answer.strip()
+    if not wanted:
+        return AnswerView(text=excerpt(answer))
+    places = list(_whole_places(wanted, reply))
+    if not places or places[-1] + len(wanted) > MAX_TEXT_CHARS:
+        return AnswerView(text=excerpt(answer))
+    start = _utf16_units(reply[: places[-1]])
+    return AnswerView(span=ShownSpan(start, start + _utf16_units(wanted), len(places)))
+
+
+def _whole_places(wanted: str, text: str) -> Iterator[int]:
+    """Where a text begins in another without being a part of a longer word, from left to right."""
+    start = text.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        joined = _joins(text[start - 1 : start], wanted[0]) or _joins(wanted[-1], text[end : end + 1])
+        if not joined:
+            yield start
+        start = text.find(wanted, end if not joined else start + 1)
+
+
+def _joins(left: str, right: str) -> bool:
+    """Whether two neighbouring characters are of one word or number."""
+    return all(character.isalnum() or character == "_" for character in (left, right))
+
+
+def _utf16_units(text: str) -> int:
+    return len(text) + sum(character > "\uffff" for character in text) if not text.isascii() else len(text)
+
+
+def _verdict_view(verdict: Verdict, answer: int | None) -> VerdictView:
+    notes = [*verdict.marks]
+    if verdict.time_sensitive:
+        notes.append("reached a time limit or used half of it")
+    if verdict.truncated:
+        notes.append("reply cut at the token limit")
+    return VerdictView(
+        profile=verdict.profile,
+        passed=verdict.passed,
+        reason=verdict.reason.value,
+        detail=verdict.detail[:MAX_TEXT_CHARS],
+        failure=read_failure(verdict.detail),
+        answer=answer,
+        found=verdict.found,
+        cpu_s=verdict.cpu_s,
+        wall_s=verdict.wall_s,
+        notes=tuple(notes),
+    )
+
+
+# --------------- Which samples the page carries: a seeded choice where there are too many, gathered in two passes.
+
 
 MAX_SAMPLES = 10_000
 MAX_PAGE_CHARS = 45_000_000
@@ -221,11 +471,7 @@ def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
         BadRecord: a line of its journals is not a record.
     """
     summary = summary or read_summary(run)
-    tasks = {task.id for profile in summary.profiles for task in profile.tasks}
-    outcomes = {
-        profile.profile: verdict_table(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
-        for profile in summary.profiles
-    }
+    outcomes = outcomes_of(run, summary)
     first = summary.profiles[0].profile
     return ReportMaterial(
         manifest=run.manifest,
@@ -245,3 +491,119 @@ def _findings(run: Run) -> list[Finding]:
 
     audit = stored_audit(run)
     return audit.findings if audit else []
+
+
+# -------------------------- The samples inside the page: packed texts that its script unpacks one block at a time.
+# A block is JSON, deflated (RFC 1951), in base64, in a ``script`` element that no browser runs. The index is small
+# and unpacked at once; a text is unpacked when its sample is opened, or when all texts are searched.
+
+
+SAMPLES_A_BLOCK = 100
+PROMPTS_A_BLOCK = 50
+LINE_CHARS = 140
+"""Characters of a verdict's detail in the list."""
+NO_VERDICT = -1
+LEVEL = 6
+"""Of deflate: 9 takes a third longer for 1 % less."""
+
+
+class SampleIndex(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list shows and filters by, column by column; one entry a sample unless said otherwise."""
+
+    profiles: list[str]
+    reasons: list[str]
+    tasks: list[str]
+    """Ids; the prompt of problem i is in block ``i // prompts_a_block``."""
+    lines: list[str]
+    """Distinct lines of detail."""
+    prompted: bool
+    """Whether the run stores prompts."""
+    samples_a_block: int = SAMPLES_A_BLOCK
+    prompts_a_block: int = PROMPTS_A_BLOCK
+    task: list[int]
+    sample: list[int]
+    verdict: list[list[int]]
+    """By profile: ``2 * reason + passed``, or `NO_VERDICT`."""
+    line: list[list[int]]
+    """By profile: index into ``lines``, or `NO_VERDICT`."""
+    size: list[int]
+    """Characters of the reply, thinking included."""
+    latency_ms: list[int]
+    """-1 where it is not known."""
+
+
+def blocks(browser: Browser) -> Markup:
+    """All elements that hold the samples."""
+    index = make_index(browser)
+    return join(
+        packed("index", index),
+        (packed(f"samples-{n}", part) for n, part in enumerate(_parts(browser.samples, SAMPLES_A_BLOCK))),
+        (packed(f"prompts-{n}", part) for n, part in enumerate(_prompt_parts(index.tasks, browser.prompts))),
+    )
+
+
+def make_index(browser: Browser) -> SampleIndex:
+    """The columns of the list."""
+    tasks, reasons, lines = _Names(), _Names(), _Names()
+    by_profile = [{v.profile: v for v in view.verdicts} for view in browser.samples]
+    columns = [[of.get(profile) for of in by_profile] for profile in browser.profiles]
+    return SampleIndex(
+        profiles=browser.profiles,
+        task=[tasks.number(view.id) for view in browser.samples],
+        sample=[view.sample for view in browser.samples],
+        verdict=[[_code(verdict, reasons) for verdict in column] for column in columns],
+        line=[[_line(verdict, lines) for verdict in column] for column in columns],
+        size=[sum(text.chars for text in (view.reply, view.thinking) if text) for view in browser.samples],
+        latency_ms=[-1 if view.latency_s is None else round(1000 * view.latency_s) for view in browser.samples],
+        tasks=tasks.all,
+        reasons=reasons.all,
+        lines=lines.all,
+        prompted=bool(browser.prompts),
+    )
+
+
+def pack(value: Any) -> str:
+    """JSON, deflated without a header, in base64."""
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    content = encode(value)
+    return base64.b64encode(packer.compress(content) + packer.flush()).decode("ascii")
+
+
+class _Names:
+    """Distinct texts by the order in which they came."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, name: str) -> int:
+        """The number of a text, a new one where it is new."""
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    @property
+    def all(self) -> list[str]:
+        """Every text, by number."""
+        return list(self._numbers)
+
+
+def _code(verdict: VerdictView | None, reasons: _Names) -> int:
+    return NO_VERDICT if verdict is None else 2 * reasons.number(verdict.reason) + verdict.passed
+
+
+def _line(verdict: VerdictView | None, lines: _Names) -> int:
+    return NO_VERDICT if verdict is None else lines.number(verdict.detail[:LINE_CHARS])
+
+
+def _parts(views: Sequence[SampleView], size: int) -> Iterable[Sequence[SampleView]]:
+    return (views[start : start + size] for start in range(0, len(views), size))
+
+
+def _prompt_parts(tasks: Sequence[str], prompts: Prompts) -> Iterable[Mapping[str, Any]]:
+    if not prompts:
+        return
+    for start in range(0, len(tasks), PROMPTS_A_BLOCK):
+        yield {task: prompts[task] for task in tasks[start : start + PROMPTS_A_BLOCK] if task in prompts}
+
+
+def packed(name: str, value: Any) -> Markup:
+    """The element that holds a value for the script, by name."""
+    return el("script", Markup(pack(value)), type="application/x-truegrade", id=f"block-{name}")

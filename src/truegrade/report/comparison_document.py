@@ -10,12 +10,11 @@ from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import TaskLine
-from truegrade.report import comparison_wording as words
+from truegrade.report import comparison_replies as words
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.agents import compared_budgets
-from truegrade.report.charts.svg import Chart, standalone
-from truegrade.report.charts.svg_rows import difference_rows
+from truegrade.report.charts.svg import Chart, difference_rows, standalone
 from truegrade.report.comparison_replies import (
     Replies,
     collect_replies,
@@ -29,8 +28,7 @@ from truegrade.report.comparison_replies import (
 from truegrade.report.document import Cell, On, Part, Prose, Section, Table, only
 from truegrade.report.export import make_folder, write_files
 from truegrade.report.figures import differences_chart
-from truegrade.report.page_parts import render_page
-from truegrade.report.show import show
+from truegrade.report.page_parts import render_page, show
 from truegrade.report.wording import conclusion, first_tasks
 from truegrade.statistics import PairedComparison
 from truegrade.statistics.reasoning_records import ShareDifference

@@ -1,8 +1,8 @@
 """What a report is made of, whatever shows it: sections of prose, named values, tables and charts.
 
 A table is made once, by a function from results to `Table`, and a report is one `Document`, which
-`truegrade.report.show.show` writes as a page, on a terminal, or as files of CSV, Markdown or LaTeX. What only one
-of them can show (a chart, the browser of samples, the first names of a long list) stands inside `only`.
+`truegrade.report.page_parts.show` writes as a page, on a terminal, or as files of CSV, Markdown or LaTeX. What
+only one of them can show (a chart, the browser of samples, the first names of a long list) stands inside `only`.
 """
 
 from __future__ import annotations
@@ -327,7 +327,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What the scripts of the page read."""
     styles: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
-    menu: bool = True
 
 
 def only(on: On, *parts: Part | Callable[[], Iterable[Part]]) -> Only:

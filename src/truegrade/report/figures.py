@@ -16,21 +16,24 @@ from truegrade.pipeline.verdicts import VerdictTable
 from truegrade.records import Estimate, SampleKey
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.charts.svg import Chart, Key, interval_plot, number_axis
-from truegrade.report.charts.svg_lines import pass_curve
-from truegrade.report.charts.svg_rows import (
+from truegrade.report.charts.svg import (
+    Chart,
     DotRow,
     HistogramLayer,
+    Key,
     Stack,
     difference_rows,
     dot_range,
     heat_map,
     histogram,
+    interval_plot,
+    number_axis,
     stacked,
 )
-from truegrade.report.glossary import explained
+from truegrade.report.charts.svg_lines import pass_curve
 from truegrade.report.markup import Markup, el
 from truegrade.report.page_parts import facts
+from truegrade.report.wording import explained
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import ShareDifference

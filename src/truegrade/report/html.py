@@ -9,14 +9,13 @@ from truegrade.pipeline.summary import Summary
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.chosen_samples import NO_REFERENCES, Browser, ReportMaterial, collect, gather
+from truegrade.report.chosen_samples import NO_REFERENCES, Browser, ReportMaterial, blocks, collect, gather
 from truegrade.report.document import On, Part, Prose, Section, only
-from truegrade.report.glossary import explained, glossary_section
 from truegrade.report.markup import Markup, el
 from truegrade.report.methods import methods, sentences
 from truegrade.report.page_parts import render_page
 from truegrade.report.run_document import partial_result, report_sections
-from truegrade.report.sample_blocks import blocks
+from truegrade.report.wording import explained, glossary_section
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
@@ -36,7 +35,7 @@ _ORDERS = (
 
 
 def sample_browser(browser: Browser) -> Section:
-    """The section of the page; its data are `truegrade.report.sample_blocks.blocks` of the same browser."""
+    """The section of the page; its data are `truegrade.report.chosen_samples.blocks` of the same browser."""
     reasons = sorted({verdict.reason for view in browser.samples for verdict in view.verdicts})
     outcomes = [("failed", "failed"), ("passed", "passed")]
     if len(browser.profiles) > 1:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Template
+from typing import TYPE_CHECKING
 
+from truegrade.errors import UnknownName
 from truegrade.records import Estimate
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, asset, inline, interval_plot
-from truegrade.report.document import On, Prose, Table, read
+from truegrade.report.document import Document, On, Prose, Table, read
 from truegrade.report.markup import Child, Markup, el, join
+from truegrade.report.terminal import print_parts
+from truegrade.report.text_files import TEXTS, write_texts
 from truegrade.report.wording import family
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 STYLES = ("colours.css", "chart.css", "report.css")
 OPEN_CAUTIONS = 4
@@ -81,11 +89,11 @@ def facts(*pairs: tuple[Child, Child]) -> Markup:
     return el("dl", (el("div", el("dt", name), el("dd", value)) for name, value in pairs), class_="facts")
 
 
-def figure(
-    chart: Chart, caption: Child, alternative: Child = None, *, summary: str = "The same as a table"
-) -> Markup:
+def figure(chart: Chart, caption: Child, alternative: Child = None) -> Markup:
     """A chart, what it shows, and the same numbers as a table, folded."""
-    folded = el("details", el("summary", summary), alternative, class_="numbers") if alternative else None
+    folded = (
+        el("details", el("summary", "The same as a table"), alternative, class_="numbers") if alternative else None
+    )
     return el("figure", el("figcaption", caption), inline(chart), folded)
 
 
@@ -233,3 +241,27 @@ def _bar(found: doc.PartOf) -> Markup:
     share = found.number / max(1, found.total)
     inner = el("span", class_=found.family, style=f"width:{100 * share:.2f}%")
     return join(el("span", read(found), class_="num"), el("span", inner, class_="bar", aria_hidden="true"))
+
+
+def show(document: Document, form: str, *, console: Console | None = None) -> Mapping[str, str]:
+    """Show a document: print it, or make the text of its files.
+
+    Args:
+        document: what is shown.
+        form: ``terminal``, ``html``, ``csv``, ``latex`` or ``markdown``.
+        console: where ``terminal`` prints; None for standard output.
+
+    Returns:
+        Name of each file and its text; nothing for ``terminal``.
+
+    Raises:
+        UnknownName: no such form.
+    """
+    if form == "terminal":
+        print_parts(*document.sections, console=console)
+        return {}
+    if form == "html":
+        return {f"{document.kind}.html": render_page(document)}
+    if form not in TEXTS:
+        raise UnknownName("form of a document", form, ("terminal", "html", *TEXTS))
+    return dict(write_texts(document, form))

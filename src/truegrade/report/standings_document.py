@@ -28,8 +28,7 @@ from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.document import Cell, On, Part, Prose, Section, Table, only
 from truegrade.report.export import FOLDER, make_folder, write_files
-from truegrade.report.page_parts import render_page
-from truegrade.report.show import show
+from truegrade.report.page_parts import render_page, show
 from truegrade.report.terminal import print_parts
 from truegrade.report.text_files import TEXTS
 from truegrade.statistics.reasoning_records import ShareDifference

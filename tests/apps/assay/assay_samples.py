@@ -24,7 +24,7 @@ from truegrade.apps.assay.measures import (
     UnearnedPay,
 )
 from truegrade.apps.assay.records import AssayFinding, Probe, ProbeClass, Said, Witness, probe_id
-from truegrade.apps.assay.reporting.material import AssayMaterial, gather
+from truegrade.apps.assay.reporting.assay_tables import AssayMaterial, gather
 
 REFERENCES = {
     "toy/clip": "def clip(x, low, high):\n    # keep x between the two\n    if x < low:\n        return low\n"

@@ -18,9 +18,7 @@ from support.listening import listening
 from truegrade.apps.assay.records import Said, Witness
 from truegrade.apps.assay.reporting import words
 from truegrade.apps.assay.reporting.assay_document import render_assay, write_assay_page
-from truegrade.apps.assay.reporting.assay_tables import LISTED, j_interval
-from truegrade.apps.assay.reporting.erred_programs import IN_FULL
-from truegrade.apps.assay.reporting.material import AssayMaterial, gather
+from truegrade.apps.assay.reporting.assay_tables import IN_FULL, LISTED, AssayMaterial, gather, j_interval
 
 sys.path.append(str(Path(__file__).parents[2] / "report"))
 from report_parsing import StrictPage

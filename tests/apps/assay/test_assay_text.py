@@ -12,7 +12,7 @@ from rich.console import Console
 
 from truegrade.apps.assay.reporting import words
 from truegrade.apps.assay.reporting.assay_document import assay_document, print_assay, write_tables
-from truegrade.apps.assay.reporting.material import AssayMaterial
+from truegrade.apps.assay.reporting.assay_tables import AssayMaterial
 from truegrade.errors import UnknownName
 from truegrade.report.document import tables
 

@@ -27,8 +27,7 @@ from targets_support import (
 )
 
 from truegrade.apps.assay.targets.calls import CALLS
-from truegrade.apps.assay.targets.opening import open_target
-from truegrade.apps.assay.targets.showing import READ, handed_over, kinds_of, shape, show_call
+from truegrade.apps.assay.targets.opening import READ, handed_over, kinds_of, open_target, shape, show_call
 from truegrade.records import ContestTask
 
 REPLY = f"```python\n{RIGHT}```"

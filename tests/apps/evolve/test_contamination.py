@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.apps.evolve.dimensions import PLACEHOLDER, is_one_token, nameless, ngrams
+from truegrade.apps.evolve.genomes import PLACEHOLDER, is_one_token, nameless, ngrams
 from truegrade.apps.evolve.roles import (
     CONTAINED,
     WITHOUT_JSON,

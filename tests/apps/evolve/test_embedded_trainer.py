@@ -61,12 +61,8 @@ def digest(folder):
 
 @pytest.mark.parametrize("kind", ["lora", "dora"])
 def test_losses_fall_and_the_folder_is_an_adapter(trainer, llama_folder, tmp_path, kind):
-    told = []
-    trained = trainer.train(
-        order(trainer.base, kind=kind, epochs=6), LESSONS, tmp_path / "new" / "a", lambda *news: told.append(news)
-    )
-    assert trained.losses[-1] < trained.losses[0] * 0.8
-    assert told == list(enumerate(trained.losses))
+    trained = trainer.train(order(trainer.base, kind=kind, epochs=6), LESSONS, tmp_path / "new" / "a")
+    assert len(trained.losses) == 6 and trained.losses[-1] < trained.losses[0] * 0.8
     tensors = read_tensors(trained.folder / "adapter_model.safetensors")
     assert trained.parameters == sum(tensor.size for tensor in tensors.values())
     tokenizer = read_tokenizer(llama_folder / "tokenizer.json")

@@ -3,11 +3,9 @@
 import msgspec
 import pytest
 
-from truegrade.apps.evolve.evaluation import Workshop
+from truegrade.apps.evolve.evaluation import Collector, Workshop
 from truegrade.apps.evolve.genomes import AdapterGenes, DataGenes, Genome, Space, TrainingGenes
-from truegrade.apps.evolve.problems import repair_of
-from truegrade.apps.evolve.replies import Collector
-from truegrade.apps.evolve.roles import MicroSizes, micro_roles
+from truegrade.apps.evolve.roles import MicroSizes, micro_roles, repair_of
 from truegrade.apps.evolve.searchers import open_searcher
 from truegrade.apps.evolve.settings import Training, read_settings
 from truegrade.apps.evolve.training.cache import AdapterCache
@@ -31,7 +29,7 @@ class Trainer:
 
     base, base_sha256, versions = "embedded/noted", "0" * 64, {}
 
-    def train(self, order, lessons, folder, on_epoch=None):
+    def train(self, order, lessons, folder):
         folder.mkdir(parents=True)
         (folder / "adapter_config.json").write_bytes(msgspec.json.encode([order, lessons]))
         (folder / "adapter_model.safetensors").write_bytes(b"")

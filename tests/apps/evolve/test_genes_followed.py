@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
+from truegrade.apps.evolve.evaluation import Examination
 from truegrade.apps.evolve.genomes import SamplingGenes
-from truegrade.apps.evolve.replies import Examination
 from truegrade.records.config import Sampling
 
 

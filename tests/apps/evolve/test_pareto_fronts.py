@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.apps.evolve.dimensions import stream
-from truegrade.apps.evolve.genomes import Evaluated, Fidelity, Scores, Space
+from truegrade.apps.evolve.genomes import Evaluated, Fidelity, Scores, Space, stream
 from truegrade.apps.evolve.search_order import FULL, beats, crowding, dominates, fronts, select, standings, varying
 from truegrade.apps.evolve.strategies import draw
 from truegrade.errors import UserError

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from truegrade.apps.evolve.problems import repair_of
+from truegrade.apps.evolve.roles import repair_of
 from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError
 from truegrade.records import OutputTask, Problem

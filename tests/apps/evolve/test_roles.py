@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from support.thorough import one_in
-from truegrade.apps.evolve.dimensions import is_one_token
 from truegrade.apps.evolve.finishing import (
     FILE,
     Ledger,
@@ -16,14 +15,16 @@ from truegrade.apps.evolve.finishing import (
     look_at_final,
     looks,
 )
-from truegrade.apps.evolve.problems import fresh_mutants, repair_of
+from truegrade.apps.evolve.genomes import is_one_token
 from truegrade.apps.evolve.roles import (
     WITHOUT_JSON,
     Contamination,
     MicroSizes,
     Roles,
+    fresh_mutants,
     micro_roles,
     quixbugs_roles,
+    repair_of,
 )
 from truegrade.datasets.checkouts import TEST, TRAIN
 from truegrade.errors import UserError

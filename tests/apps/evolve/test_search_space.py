@@ -7,8 +7,7 @@ from coralx_spaces import ARCHIVE, MODAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.apps.evolve.dimensions import Choices, NumberRange, stable_hash, stream
-from truegrade.apps.evolve.genomes import Space
+from truegrade.apps.evolve.genomes import Choices, NumberRange, Space, stable_hash, stream
 from truegrade.apps.evolve.strategies import cross, draw, draw_by_automaton, mutate
 from truegrade.errors import UserError
 

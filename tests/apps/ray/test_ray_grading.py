@@ -193,6 +193,6 @@ class Unprotected:
         return truegrade.__version__
 
     def grade_batch(self, batch, cargo):
-        from truegrade.apps.ray.cluster import GradedBatch
+        from truegrade.apps.ray.crew import GradedBatch
 
         return GradedBatch(verdicts=[], wall_s=0.0, failure="protection level 1")

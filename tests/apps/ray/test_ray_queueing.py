@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.apps.ray.cluster import FIRST, MOST, MOST_LOSSES, TARGET_S, Pace, Queue
+from truegrade.apps.ray.crew import FIRST, MOST, MOST_LOSSES, TARGET_S, Pace, Queue
 from truegrade.errors import SandboxError
 from truegrade.records import Completion
 

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from truegrade.apps.ray import cluster
-from truegrade.apps.ray.cluster import Received, ship
+from truegrade.apps.ray import crew
+from truegrade.apps.ray.crew import Received, ship
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import UndecodableTests, decode
@@ -46,8 +46,8 @@ def test_values_of_every_kind_arrive(data_dir):
 
 
 def test_groups_are_bounded_and_so_is_what_an_actor_keeps(monkeypatch):
-    monkeypatch.setattr(cluster, "GROUP_BYTES", 3_000)
-    monkeypatch.setattr(cluster, "KEPT_BYTES", 8_000)
+    monkeypatch.setattr(crew, "GROUP_BYTES", 3_000)
+    monkeypatch.setattr(crew, "KEPT_BYTES", 8_000)
     problems = [problem(number, function(1_000)) for number in range(12)] + [problem(99, function(20_000))]
     store = Store()
     received = Received(ship(problems, store.put), store.get)

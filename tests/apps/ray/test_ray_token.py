@@ -17,7 +17,7 @@ PORT, CLIENT_PORT = "6390", "9990"
 CONNECT = """
 import sys
 from truegrade.errors import UserError
-from truegrade.apps.ray.cluster import connect
+from truegrade.apps.ray.crew import connect
 try:
     print(connect(sys.argv[1], 1))
 except UserError as error:

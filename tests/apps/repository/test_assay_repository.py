@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from support.commands import signalled
 from support.repository_package import write_package
-from truegrade.apps.repository import recording, strength
+from truegrade.apps.repository import functions as recording
+from truegrade.apps.repository import strength
 from truegrade.apps.repository.build import take_inventory
 from truegrade.apps.repository.source import read_tree
 from truegrade.cli import main

@@ -12,14 +12,17 @@ import pytest
 
 from support.forging_answers import forgeries_of
 from support.repository_package import FILES, write_package
-from truegrade.apps.repository.comparing import equals_exactly, type_raised
-from truegrade.apps.repository.functions import ParsedModule, list_functions
-from truegrade.apps.repository.generating import TreeLiterals, generate_cases
-from truegrade.apps.repository.outside import decide_by_calls
+from truegrade.apps.repository.functions import (
+    ParsedModule,
+    RecordedCall,
+    Recording,
+    SeenOfFunction,
+    list_functions,
+)
+from truegrade.apps.repository.outside import TreeLiterals, decide_by_calls, generate_cases
 from truegrade.apps.repository.packing import Package, body_lines, body_removed, outline
 from truegrade.apps.repository.problems import problem_rows
-from truegrade.apps.repository.recording import RecordedCall, Recording, SeenOfFunction
-from truegrade.apps.repository.replaying import TwoJails
+from truegrade.apps.repository.replaying import TwoJails, equals_exactly, type_raised
 from truegrade.apps.repository.source import lines_of, read_modules, read_tree
 from truegrade.datasets.executions import NotRecorded, RecordedCase
 from truegrade.sandbox import Limits, Sandbox

@@ -6,10 +6,15 @@ import pytest
 
 from support.noted_lines import noted_lines
 from support.repository_package import write_package
-from truegrade.apps.repository.functions import ParsedModule, list_functions
-from truegrade.apps.repository.predict import prediction_row, pure_function
+from truegrade.apps.repository.functions import (
+    ParsedModule,
+    RecordedCall,
+    Recording,
+    SeenOfFunction,
+    list_functions,
+)
+from truegrade.apps.repository.problems import prediction_row, pure_function
 from truegrade.apps.repository.programs import Repository
-from truegrade.apps.repository.recording import RecordedCall, Recording, SeenOfFunction
 from truegrade.apps.repository.replaying import TwoJails
 from truegrade.apps.repository.source import read_modules, read_tree
 from truegrade.builders.mutation.file import mutate_rows

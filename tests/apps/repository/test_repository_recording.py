@@ -3,9 +3,15 @@
 import pytest
 
 from support.repository_package import write_package
-from truegrade.apps.repository import recording as recording_module
-from truegrade.apps.repository.functions import ParsedModule, list_functions
-from truegrade.apps.repository.recording import RecordedCall, case_of, form_of, record_tests
+from truegrade.apps.repository import functions as recording_module
+from truegrade.apps.repository.functions import (
+    ParsedModule,
+    RecordedCall,
+    case_of,
+    form_of,
+    list_functions,
+    record_tests,
+)
 from truegrade.apps.repository.source import read_modules, read_tree
 from truegrade.datasets.executions import RecordedCase
 from truegrade.errors import UserError

@@ -11,8 +11,7 @@ from viewing_runs import standard_runs
 
 from truegrade import api
 from truegrade.apps.viewer.detail import ComparisonPage, RunDetail
-from truegrade.apps.viewer.listing import RunPage
-from truegrade.apps.viewer.run_catalogue import look
+from truegrade.apps.viewer.run_catalogue import RunPage, look
 from truegrade.apps.viewer.sample_table import SamplePage, Tables
 from truegrade.store import Run
 

@@ -7,7 +7,7 @@ import pytest
 from report_runs import House, build_run
 from viewing_runs import whole
 
-from truegrade.apps.viewer import listing, run_catalogue, sample_table
+from truegrade.apps.viewer import run_catalogue, sample_table
 from truegrade.apps.viewer.run_catalogue import FRESH_FOR_S, RunCatalogue, look
 from truegrade.apps.viewer.sample_table import Tables
 
@@ -38,14 +38,14 @@ def test_a_thousand_runs_are_listed_within_a_second(template, tmp_path, monkeypa
         run_catalogue, "read_line", lambda *given, **more: read.append(1) or read_line(*given, **more)
     )
     known = RunCatalogue(root)
-    first, first_s = cpu_s(lambda: listing.page(known.lines(), listing.RunQuery()))
+    first, first_s = cpu_s(lambda: run_catalogue.page(known.lines(), run_catalogue.RunQuery()))
     assert (first.total, len(first.runs)) == (RUNS, 100)
     assert all(one.run.state == "finished" for one in first.runs)
     assert first_s < 1.0
     assert len(read) == RUNS
     time.sleep(FRESH_FOR_S)
     shutil.rmtree(root / "run-7")
-    again = listing.page(known.lines(), listing.RunQuery())
+    again = run_catalogue.page(known.lines(), run_catalogue.RunQuery())
     assert again.total == RUNS - 1
     assert len(read) == RUNS, "what has not changed is not read again"
 

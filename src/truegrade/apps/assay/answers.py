@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.datasets import literal_text
+from truegrade.datasets import executions
 from truegrade.grading import functions, repairs
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.separate import PREAMBLE
@@ -58,7 +58,7 @@ def written(value: Any) -> str:
     Raises:
         ValueError: an integer has more digits than Python prints.
     """
-    return literal_text.written(value, _leaf)
+    return executions.written(value, _leaf)
 
 
 def _leaf(value: object) -> str:

@@ -198,7 +198,7 @@ def measure(
 def call_lines(benchmarks: Sequence[str], options: Mapping[str, Any]) -> Iterator[str]:
     """One call, about the first problem that is chosen."""
     from truegrade.apps.assay.opening import load_benchmarks
-    from truegrade.apps.assay.targets.showing import show_call
+    from truegrade.apps.assay.targets.opening import show_call
     from truegrade.pipeline.loading import select
 
     loaded = load_benchmarks(benchmarks, (), options["data"], options["task_args"], notice)[0]

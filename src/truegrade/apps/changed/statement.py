@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.datasets.executions import RecordedCase
-from truegrade.datasets.literal_text import literal_text
+from truegrade.datasets.executions import RecordedCase, literal_text
 from truegrade.errors import TruegradeError
 from truegrade.extraction import parsing
 from truegrade.extraction.parsing import quietly

@@ -21,7 +21,6 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.apps.evolve.dimensions import stable_hash
 from truegrade.apps.evolve.genomes import (
     AdapterGenes,
     Automaton,
@@ -30,6 +29,7 @@ from truegrade.apps.evolve.genomes import (
     SamplingGenes,
     Space,
     TrainingGenes,
+    stable_hash,
 )
 from truegrade.apps.evolve.search_order import points
 from truegrade.profiles.coralx_objectives import WEIGHTS
@@ -453,9 +453,9 @@ def admit(evaluated: Sequence[Evaluated], required: Mapping[str, float]) -> list
     return sorted(evaluated, key=lambda one: -fitness(one.scores.objectives))[:FEWEST]
 
 
-def fitness(objectives: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
+def fitness(objectives: Mapping[str, float]) -> float:
     """The weighted sum of the objectives that have a weight; where none has, the mean of all."""
-    weighted = [weights[name] * value for name, value in objectives.items() if name in weights]
+    weighted = [WEIGHTS[name] * value for name, value in objectives.items() if name in WEIGHTS]
     return sum(weighted) if weighted else sum(objectives.values()) / len(objectives)
 
 

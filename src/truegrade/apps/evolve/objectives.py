@@ -75,22 +75,6 @@ class Scorer(Protocol):
         """Mean over the samples of a problem, then over the problems; one without a sample has the worst."""
 
 
-def samples_of(completions: Iterable[Completion], verdicts: Iterable[Verdict]) -> list[GradedReply]:
-    """Replies with their verdicts, in the order of the verdicts.
-
-    Raises:
-        UserError: a verdict does not say what became of each test, or its reply is missing.
-    """
-    replies = {(reply.key, reply.sha256): reply for reply in completions}
-    samples = []
-    for verdict in verdicts:
-        reply = replies.get((verdict.key, verdict.completion_sha256))
-        if reply is None:
-            raise UserError(f"{verdict.problem_id} sample {verdict.sample}: the verdict's reply is not there")
-        samples.append(sample_of(reply, verdict))
-    return samples
-
-
 def sample_of(reply: Completion, verdict: Verdict) -> GradedReply:
     """A reply with its verdict.
 

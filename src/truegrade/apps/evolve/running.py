@@ -18,8 +18,7 @@ from truegrade.apps.evolve.folder import (
     Unwatched,
 )
 from truegrade.apps.evolve.loop import GenomeMap, Loop, open_map, open_plan
-from truegrade.apps.evolve.problems import repair_of
-from truegrade.apps.evolve.roles import Contamination
+from truegrade.apps.evolve.roles import Contamination, repair_of
 from truegrade.apps.evolve.searchers import REGISTRY
 from truegrade.apps.evolve.settings import EvolutionSettings
 from truegrade.apps.evolve.subject import ROLES, Workplace, prepare

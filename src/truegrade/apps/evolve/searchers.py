@@ -22,8 +22,7 @@ from truegrade.apps.evolve.coralx import (
     sigma,
     stops,
 )
-from truegrade.apps.evolve.dimensions import Choices, Dimension, stable_hash, stream
-from truegrade.apps.evolve.genomes import Evaluated, Genome, Space
+from truegrade.apps.evolve.genomes import Choices, Dimension, Evaluated, Genome, Space, stable_hash, stream
 from truegrade.apps.evolve.search_order import order, point, points, select, shortfall, standings, varying
 from truegrade.apps.evolve.strategies import (
     TRIES,

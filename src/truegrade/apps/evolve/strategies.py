@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 import msgspec
 
 from truegrade.apps.evolve.coralx import features, initial
-from truegrade.apps.evolve.dimensions import stable_hash, stream
 from truegrade.apps.evolve.genomes import (
     EVERYWHERE,
     AdapterGenes,
@@ -20,6 +19,8 @@ from truegrade.apps.evolve.genomes import (
     SamplingGenes,
     Space,
     TrainingGenes,
+    stable_hash,
+    stream,
 )
 from truegrade.apps.evolve.search_order import FULL
 from truegrade.errors import UnknownName, UserError

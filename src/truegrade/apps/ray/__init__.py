@@ -1,8 +1,6 @@
 """Grading on many machines: ``--executor ray[:ADDRESS]``; the only package that imports ray.
 
-`cluster` finds or starts the machines, `crew` has their actors grade batches and survives the loss of some.
-`grader` hands out batches and takes back verdicts, `actor` is what stands on each core with a sandbox of its own,
-`shipping` takes problems there once, `queueing` decides which samples make the next batch.
+`crew` finds or starts the machines, has their actors grade batches, and survives the loss of some.
 
 Ray schedules, moves objects and restarts actors; what was lost with its machine is done again elsewhere, which
 changes nothing, because results are keyed by what they are of. ``docs/service.md``.

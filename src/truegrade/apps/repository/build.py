@@ -14,15 +14,18 @@ from typing import Literal, TypeVar, get_args
 
 import msgspec
 
-from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, list_functions
-from truegrade.apps.repository.generating import TreeLiterals
-from truegrade.apps.repository.outside import Decided, decide_by_calls
+from truegrade.apps.repository.functions import (
+    FunctionPlace,
+    ParsedModule,
+    Recording,
+    list_functions,
+    record_tests,
+)
+from truegrade.apps.repository.outside import Decided, TreeLiterals, decide_by_calls
 from truegrade.apps.repository.own_tests import TestSide, decide_by_tests
 from truegrade.apps.repository.packing import Package
-from truegrade.apps.repository.predict import prediction_row
-from truegrade.apps.repository.problems import DECIDED_KINDS, Decider, problem_rows
+from truegrade.apps.repository.problems import DECIDED_KINDS, Decider, prediction_row, problem_rows
 from truegrade.apps.repository.programs import Repository
-from truegrade.apps.repository.recording import Recording, record_tests
 from truegrade.apps.repository.replaying import TwoJails
 from truegrade.apps.repository.source import (
     SourceTree,

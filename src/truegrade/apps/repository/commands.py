@@ -24,8 +24,7 @@ from truegrade.cli.options import (
 
 if TYPE_CHECKING:
     from truegrade.apps.repository.build import BuiltFunctions, Inventory
-    from truegrade.apps.repository.strength import StrengthOptions
-    from truegrade.apps.repository.suite_summary import SuiteSummary
+    from truegrade.apps.repository.strength import StrengthOptions, SuiteSummary
     from truegrade.datasets.executions import Refused
     from truegrade.pipeline.verdicts import Progress
 
@@ -217,9 +216,8 @@ def assay_repository(
     """
     from truegrade.apps.repository.build import take_inventory
     from truegrade.apps.repository.source import read_tree
-    from truegrade.apps.repository.strength import StrengthOptions
+    from truegrade.apps.repository.strength import StrengthOptions, read_suite_condition
     from truegrade.apps.repository.suite_document import print_suite, write_suite
-    from truegrade.apps.repository.suite_summary import read_suite_condition
     from truegrade.datasets.executions import prepare
 
     condition = None if fail_if is None else read_suite_condition(fail_if)
@@ -247,8 +245,7 @@ def _measured(
     import msgspec
 
     from truegrade.apps.repository.forgeries import try_forgeries
-    from truegrade.apps.repository.strength import measure_functions, open_sandbox, survey_tests
-    from truegrade.apps.repository.suite_summary import summarise_suite
+    from truegrade.apps.repository.strength import measure_functions, open_sandbox, summarise_suite, survey_tests
     from truegrade.apps.repository.survivors import add_tests
 
     with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:

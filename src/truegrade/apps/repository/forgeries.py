@@ -6,7 +6,7 @@ import ast
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,12 +14,10 @@ from typing import NamedTuple
 import msgspec
 
 from truegrade.apps.repository.build import Inventory, PartOfFunction, finished_parts, key_of
-from truegrade.apps.repository.functions import FunctionPlace
+from truegrade.apps.repository.functions import FunctionPlace, laid_out
 from truegrade.apps.repository.packing import body_lines, body_removed
-from truegrade.apps.repository.recording import laid_out
 from truegrade.apps.repository.source import import_root, lines_of
-from truegrade.apps.repository.strength import FunctionResult, runner_source
-from truegrade.apps.repository.suite_summary import ForgeryShown
+from truegrade.apps.repository.strength import ForgeryShown, FunctionResult, runner_source
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Sandbox
 from truegrade.store.journal import Journal, Notice
@@ -134,7 +132,7 @@ class ForgedFunction(PartOfFunction, frozen=True, kw_only=True):
 
 def try_forgeries(
     inventory: Inventory, results: Sequence[FunctionResult], sandbox: Sandbox, folder: Path, *,
-    progress: Callable[[bool], None] = lambda failed: None, notice: Notice = lambda sentence: None,
+    notice: Notice = lambda sentence: None,
 ) -> tuple[ForgeryShown, ...]:  # fmt: skip
     """Put every patch into a few functions with strong tests and have the tests' run judged.
 
@@ -143,7 +141,6 @@ def try_forgeries(
         results: of its functions, in their order.
         sandbox: in which its tests may run and start processes.
         folder: where results lie.
-        progress: told, function by function, whether it is of no use.
         notice: told of damaged lines of the journal.
 
     Raises:
@@ -163,7 +160,6 @@ def try_forgeries(
         for one in in_order(pieces, judged, workers=sandbox.workers, late=lambda: len(usable) >= _FUNCTIONS):
             if (one.id, one.line) not in earlier:
                 journal.append(one)
-            progress(not one.usable)
             if one.usable and len(usable) < _FUNCTIONS:
                 usable.append(one)
     return tuple(

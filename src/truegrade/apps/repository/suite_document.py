@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from truegrade.apps.repository.functions import UNREACHED
-from truegrade.apps.repository.suite_summary import (
+from truegrade.apps.repository.strength import (
     SUMMARY,
     ForgeryShown,
     KillShare,
@@ -32,8 +32,7 @@ from truegrade.report.document import (
     only,
 )
 from truegrade.report.export import make_folder, write_document_tables
-from truegrade.report.page_parts import render_page
-from truegrade.report.show import show
+from truegrade.report.page_parts import render_page, show
 from truegrade.store.manifest import write_atomically
 
 PAGE = "report.html"

@@ -11,20 +11,19 @@ import msgspec
 
 from truegrade.apps.repository.build import Inventory, PartOfFunction, finished_parts, key_of, two_jails
 from truegrade.apps.repository.functions import FunctionPlace
-from truegrade.apps.repository.generating import TreeLiterals
-from truegrade.apps.repository.outside import DecidingCall, accepting, repeating_calls, rewritings_of
+from truegrade.apps.repository.outside import DecidingCall, TreeLiterals, accepting, repeating_calls, rewritings_of
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import TwoJails, observe_variants, refusing
 from truegrade.apps.repository.strength import (
     KILLED,
+    AddedTests,
     FunctionResult,
     MutantResult,
     StrengthOptions,
+    SuiteSummary,
     WarmTests,
 )
-from truegrade.apps.repository.suite_summary import AddedTests, SuiteSummary
-from truegrade.datasets.executions import NotRecorded, RecordedCase, write_content
-from truegrade.datasets.literal_text import call_text
+from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text, write_content
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Sandbox

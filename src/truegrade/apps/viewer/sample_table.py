@@ -11,13 +11,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from truegrade.apps.viewer.listing import Limit, Offset
-from truegrade.apps.viewer.run_catalogue import Folder
+from truegrade.apps.viewer.run_catalogue import Folder, Limit, Offset
 from truegrade.errors import UserError
 from truegrade.files.json_text import decode
 from truegrade.records import Completion, SampleKey, Verdict
-from truegrade.report.sample_blocks import LINE_CHARS
-from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
+from truegrade.report.chosen_samples import LINE_CHARS, Excerpt, SampleView, excerpt, view_sample
 from truegrade.store.journal import Follower, Span
 from truegrade.store.manifest import read_manifest
 from truegrade.store.run import StoredPrompt

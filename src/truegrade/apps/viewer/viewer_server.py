@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from truegrade.app import app_pages, in_one_line, resolve
-from truegrade.apps.viewer import detail, listing, sample_table
+from truegrade.apps.viewer import detail, run_catalogue, sample_table
 from truegrade.apps.viewer.run_catalogue import Folder, RunCatalogue
 from truegrade.apps.viewer.sample_table import OneSample, Tables
 from truegrade.errors import UserError
@@ -141,8 +141,8 @@ def _script(_: Site, __: Nothing) -> Response:
     return Response(script(), media_type="text/javascript")
 
 
-def _runs(site: Site, query: listing.RunQuery) -> listing.RunPage:
-    return listing.page(site.catalogue.lines(), query)
+def _runs(site: Site, query: run_catalogue.RunQuery) -> run_catalogue.RunPage:
+    return run_catalogue.page(site.catalogue.lines(), query)
 
 
 def _run(site: Site, query: OneRun) -> detail.RunDetail:
@@ -217,7 +217,7 @@ ROUTES: tuple[Endpoint, ...] = (
     Endpoint(path="/", takes=Nothing, handle=_page),
     Endpoint(path="/app.css", takes=Nothing, handle=_style),
     Endpoint(path="/app.js", takes=Nothing, handle=_script),
-    Endpoint(path="/api/runs", takes=listing.RunQuery, handle=_runs),
+    Endpoint(path="/api/runs", takes=run_catalogue.RunQuery, handle=_runs),
     Endpoint(path="/api/run", takes=OneRun, handle=_run),
     Endpoint(path="/api/samples", takes=sample_table.SampleQuery, handle=_samples),
     Endpoint(path="/api/sample", takes=SampleAsked, handle=_sample),

@@ -8,7 +8,7 @@ Arithmetic is float32; with float64 weights everything is float64, which is how 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -299,7 +299,6 @@ def fit(
     adapter: FreshAdapter,
     examples: Sequence[TrainingExample],
     fitting: Fitting,
-    on_epoch: Callable[[int, float], None] | None = None,
 ) -> tuple[float, ...]:
     """Train an adapter in place.
 
@@ -308,7 +307,6 @@ def fit(
         adapter: as it begins.
         examples: at least one; each epoch takes them in another order.
         fitting: the rest.
-        on_epoch: told the number of each epoch that ended, from 0, and its loss.
 
     Returns:
         The mean loss per learned token, of each epoch.
@@ -328,6 +326,4 @@ def fit(
             rate = learning_rate(step, fitting.epochs * steps_an_epoch, fitting.learning_rate)
             optimiser.step(adapter.values, adapter.gradient, rate)
         losses.append(total / learned)
-        if on_epoch is not None:
-            on_epoch(epoch, losses[-1])
     return tuple(losses)

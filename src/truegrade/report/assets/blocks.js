@@ -1,4 +1,4 @@
-// Packed texts: JSON, deflated, in base64 (truegrade.report.sample_blocks). A block is unpacked when it is needed.
+// Packed texts: JSON, deflated, in base64 (truegrade.report.chosen_samples). A block is unpacked when it is needed.
 
 const canUnpack = typeof DecompressionStream === "function";
 

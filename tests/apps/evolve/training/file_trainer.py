@@ -30,7 +30,7 @@ class FileTrainer:
         self.base_sha256 = changes.get("base_sha256", "0" * 64)
         self.versions = changes.get("versions", {"test": "1"})
 
-    def train(self, order, lessons, folder, on_epoch=None):
+    def train(self, order, lessons, folder):
         with self.log.open("a") as file:
             file.write("trained\n")
         assert not folder.exists()
@@ -40,8 +40,6 @@ class FileTrainer:
             os.kill(os.getpid(), signal.SIGKILL)
         digest = hashlib.sha256(msgspec.json.encode([order, list(lessons)])).digest()
         (folder / "adapter_model.safetensors").write_bytes(digest * 100)
-        if on_epoch is not None:
-            on_epoch(0, 1.0)
         return Trained(folder=folder, parameters=1, losses=(1.0,), tokens=9, cpu_s=0.5)
 
     def close(self):

@@ -10,7 +10,7 @@ import pytest
 
 from truegrade.apps.evolve.training.cache import AdapterCache
 from truegrade.apps.evolve.training.lessons import Lesson
-from truegrade.apps.evolve.training.peft_examples import batches, encode, learning_rate, steps_of
+from truegrade.apps.evolve.training.peft_trainer import batches, encode, learning_rate, steps_of
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.transformers_local import TransformersOptions, prompt_tokens
 from truegrade.records import Message, Prompt

@@ -12,19 +12,24 @@ from truegrade.apps.assay.folder import PAGE, open_assay
 from truegrade.apps.assay.measures import AssaySummary, GraderMeasure, ShortestPaid
 from truegrade.apps.assay.records import AssayFinding
 from truegrade.apps.assay.reporting import assay_tables, words
-from truegrade.apps.assay.reporting.assay_tables import MAX_MEASURES, by_grader
-from truegrade.apps.assay.reporting.erred_programs import refused_shown, survivors_shown
-from truegrade.apps.assay.reporting.material import AssayMaterial, ErredProbe, gather_folder
+from truegrade.apps.assay.reporting.assay_tables import (
+    MAX_MEASURES,
+    AssayMaterial,
+    ErredProbe,
+    by_grader,
+    gather_folder,
+    refused_shown,
+    survivors_shown,
+)
 from truegrade.errors import UserError
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
-from truegrade.report.charts.svg_rows import difference_rows
+from truegrade.report.charts.svg import difference_rows
 from truegrade.report.document import Bullets, Code, Document, Folded, On, Part, Prose, Section, only
 from truegrade.report.export import write_document_tables
-from truegrade.report.glossary import explained, terms_section
 from truegrade.report.markup import Markup, el
-from truegrade.report.page_parts import render_page
-from truegrade.report.show import show
+from truegrade.report.page_parts import render_page, show
+from truegrade.report.wording import explained, terms_section
 from truegrade.store.manifest import write_atomically
 
 if TYPE_CHECKING:

@@ -1,19 +1,164 @@
-"""The tables of an assay, each declared once for terminal, page and files."""
+"""What a report of an assay shows: the probes on which a grader erred, its tables, the programs with evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import ast
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher, unified_diff
 
 import msgspec
 
+from truegrade.apps.assay.acceptance import (
+    REFERENCE,
+    Acceptance,
+    counted_class,
+    is_undecided,
+    left_out,
+    settle,
+)
 from truegrade.apps.assay.cheats import CHANNELS
-from truegrade.apps.assay.measures import ChannelMeasure, GraderMeasure, ProblemMeasure
-from truegrade.apps.assay.records import Witness
+from truegrade.apps.assay.folder import AssayFolder
+from truegrade.apps.assay.measures import AssaySummary, ChannelMeasure, GraderMeasure, ProblemMeasure
+from truegrade.apps.assay.records import AssayFinding, Probe, Said, Witness
 from truegrade.apps.assay.reporting import words
-from truegrade.apps.assay.reporting.material import AssayMaterial, ErredProbe
+from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
-from truegrade.report.document import Cell, Code, On, Part, Table, Worded, noted, only
+from truegrade.report.document import Cell, Code, Facts, Folded, On, Part, Prose, Table, Worded, noted, only
+from truegrade.report.markup import el
+
+DETAIL_CHARS = 300
+"""Of what a grader said of a probe, one line is kept to this length."""
+
+
+class ErredProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """A probe, and the graders that were wrong about it."""
+
+    probe: Probe
+    graders: tuple[str, ...]
+    """In alphabetical order."""
+    details: tuple[str, ...] = ()
+    """What each of them said, beside `graders`; empty strings where they gave no reason."""
+
+
+class AssayMaterial(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a report of an assay is made from; a terminal needs no probes."""
+
+    summary: AssaySummary
+    findings: tuple[AssayFinding, ...] = ()
+    folder: str
+    """Of the assay, as a command names it."""
+    survivors: tuple[ErredProbe, ...] = ()
+    """Wrong programs that were accepted, no cheats: one of every problem before the second of any."""
+    refused: tuple[ErredProbe, ...] = ()
+    """Right programs that were refused."""
+    impossible: tuple[ErredProbe, ...] = ()
+    """Programs that passed tests which nothing honest passes."""
+    flaky: tuple[ErredProbe, ...] = ()
+    """Probes whose verdict differed between repetitions."""
+    references: Mapping[str, str] = {}
+    """Problem to its reference."""
+    command: str = ""
+    """What measures this again; empty where it is not known."""
+
+
+def gather(
+    summary: AssaySummary,
+    probes: Iterable[Probe],
+    said: Iterable[Said],
+    findings: Iterable[AssayFinding] = (),
+    *,
+    folder: str,
+    command: str = "",
+    pass_at: float | None = None,
+) -> AssayMaterial:
+    """Choose what is shown: by the rules by which the rates are counted, so that it is what they count.
+
+    Probes and verdicts are read once. ``pass_at`` is that of `Acceptance`; the rest is as `AssayMaterial` has it.
+    """
+    battery = list(probes)
+    details: dict[tuple[str, str], str] = {}
+    verdicts = settle(_noted(said, {probe.id for probe in battery if probe.label == "right"}, details))
+    graders = {name: Acceptance(battery, given, pass_at) for name, given in verdicts.items()}
+    unsteady: dict[str, list[str]] = defaultdict(list)
+    for name, grader in ((name, measure.grader) for measure in summary.measures for name in measure.flaky):
+        unsteady[name].append(grader)
+    found: dict[str, list[ErredProbe]] = defaultdict(list)
+    for probe in battery:
+        if probe.id in unsteady:
+            found["flaky"].append(ErredProbe(probe=probe, graders=tuple(dict.fromkeys(unsteady[probe.id]))))
+        group = _group(probe)
+        erred = [name for name, acceptance in graders.items() if group and _errs(group, probe, acceptance)]
+        if erred:
+            told = tuple(details.get((probe.id, name), "") for name in erred)
+            found[group].append(ErredProbe(probe=probe, graders=tuple(erred), details=told))
+    return AssayMaterial(
+        summary=summary,
+        findings=tuple(findings),
+        folder=folder,
+        survivors=tuple(_one_a_problem_first(found["survivors"])),
+        refused=tuple(_one_a_problem_first(found["refused"])),
+        impossible=tuple(_one_a_problem_first(found["impossible"])),
+        flaky=tuple(found["flaky"]),
+        references={
+            probe.problem_id: probe.code for probe in battery if (probe.kind, probe.origin) == ("right", REFERENCE)
+        },
+        command=command,
+    )
+
+
+def gather_folder(folder: AssayFolder, command: str = "") -> AssayMaterial:
+    """The same of a finished assay.
+
+    Raises:
+        UserError: it is not finished.
+    """
+    return gather(
+        folder.summary(), folder.probes(), folder.said(), folder.findings(), folder=str(folder.path),
+        command=command, pass_at=folder.manifest().pass_at,
+    )  # fmt: skip
+
+
+def _noted(said: Iterable[Said], right: set[str], details: dict[tuple[str, str], str]) -> Iterator[Said]:
+    """Hand verdicts on, and keep why right programs were refused."""
+    for one in said:
+        if one.passed is not None and one.probe in right:
+            details.setdefault((one.probe, one.grader), " ".join(one.detail[:DETAIL_CHARS].split()))
+        yield one
+
+
+def _group(probe: Probe) -> str:
+    """Where a probe is shown if a grader is wrong about it; empty where it proves nothing."""
+    kind = counted_class(probe)
+    if kind is None or kind == "cheat" or is_undecided(kind, probe):
+        return ""
+    return {"right": "refused", "must-fail": "impossible"}.get(kind, "survivors")
+
+
+def _errs(group: str, probe: Probe, acceptance: Acceptance) -> bool:
+    accepted = acceptance.accepted(probe)
+    if accepted is None or left_out(probe.kind, probe, acceptance.refused):
+        return group == "refused" and accepted is False
+    return accepted is (group != "refused")
+
+
+def _one_a_problem_first(found: Sequence[ErredProbe]) -> list[ErredProbe]:
+    """Problems take turns, those with most errors first; stable beside that."""
+    by_problem: dict[str, list[ErredProbe]] = defaultdict(list)
+    for erred in found:
+        by_problem[erred.probe.problem_id].append(erred)
+    turns = [
+        (turn, -len(group), erred)
+        for group in by_problem.values()
+        for turn, erred in enumerate(sorted(group, key=lambda one: -len(one.graders)))
+    ]
+    return [erred for _, _, erred in sorted(turns, key=lambda entry: entry[:2])]
+
+
+# ---------------------------------------------------- The tables, each declared once for terminal, page and files.
+
 
 MAX_MEASURES = 12
 """Graders and benchmarks that the page shows in detail; the table of all names the others."""
@@ -284,3 +429,120 @@ def j_interval(one: ProblemMeasure) -> tuple[float, float]:
         return j, j
     tpr = j + one.wrong_accepted / one.wrong
     return tpr - one.fpr_high, tpr - one.fpr_low
+
+
+# ------------------------ The programs that a grader was wrong about as a page shows them, each with its evidence.
+
+
+IN_FULL = 40
+"""Wrong programs shown with all their evidence."""
+PROGRAM_CHARS = 6_000
+COMPARED_CHARS = 24_000
+COMPARED_LINES = 500
+"""A longer program is shown without a comparison, whose time grows with the square of its lines."""
+CONTEXT_LINES = 2
+ALIKE = 0.5
+"""Share of lines in common from which on a difference says more than the program."""
+
+
+def survivors_shown(material: AssayMaterial) -> Iterable[Part]:
+    """Wrong programs that were accepted."""
+    found = material.survivors
+    if not found:
+        yield Prose(text="None: no mutant, stub, labelled program or reply was accepted that is proven wrong.")
+        return
+    more = f" The first {IN_FULL} are shown with their evidence, one of every problem first."
+    yield Prose(
+        text=f"{fmt.plural(len(found), 'program')} that a witness proves wrong passed at least one grader."
+        f"{more if found[IN_FULL:] else ''} A test with the call of the witness would have refused the program.",
+        tone="note",
+    )
+    for one in found[:IN_FULL]:
+        kind = words.NAMES[one.probe.kind].removesuffix("s")
+        title = f"{one.probe.problem_id} · {kind} {one.probe.origin} · accepted by {', '.join(one.graders)}"
+        change = [Prose(text=one.probe.change, tone="note")] if one.probe.change else []
+        yield Folded(title, [*change, _difference(material, one), *_evidence(material, one)])
+    if found[IN_FULL:]:
+        yield erred("survivors", "program", found[IN_FULL:], most=LISTED)
+
+
+def refused_shown(material: AssayMaterial) -> Iterable[Part]:
+    """Right programs that were refused, and what the grader said."""
+    if not material.refused:
+        yield Prose(text="None: no right program was refused.")
+        return
+    yield erred("refused", "right program", material.refused, most=LISTED, witnesses=False)
+    for one in material.refused[:IN_FULL]:
+        title = f"{one.probe.problem_id} · {one.probe.origin} · refused by {', '.join(one.graders)}"
+        said = Prose(text=what_was_said(one) or "It gave no reason.", tone="note")
+        yield Folded(title, [said, _difference(material, one)])
+
+
+def _evidence(material: AssayMaterial, one: ErredProbe) -> Iterable[Part]:
+    """The call that shows that a program is wrong, and the command that makes it again."""
+    witness = one.probe.witness
+    if witness is None:
+        return
+    if witness.source == BY_CONSTRUCTION:
+        said = "; ".join(filter(None, (witness.call, witness.expected, witness.got)))
+        yield Prose(text=f"Wrong by construction: {cut(said)}", tone="note")
+        return
+    yield Facts(
+        [
+            ("the call", Code(cut(witness.call))),
+            ("every reference gives", Code(cut(witness.expected))),
+            ("this program", Code(cut(witness.got))),
+            ("input from", witness.source),
+            ("would have caught it", Code(cut(_test(witness)))),
+            ("run it again", Code(f"truegrade assay replay {shlex.quote(material.folder)} {one.probe.id}")),
+        ]
+    )
+
+
+def _test(witness: Witness) -> str:
+    """The test that the suite lacks."""
+    try:
+        ast.literal_eval(witness.expected)
+        called = "\n" not in witness.call and witness.call.endswith(")")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        called = False
+    return f"assert {witness.call} == {witness.expected}" if called else "the call above, as a test"
+
+
+def _difference(material: AssayMaterial, one: ErredProbe) -> Part:
+    """What differs from the reference, or the whole program where hardly a line is common."""
+    probe, reference = one.probe, material.references.get(one.probe.problem_id)
+    whole = Code(cut(probe.code, PROGRAM_CHARS), f"Program {probe.id}")
+    if probe.form != "program" or reference is None:
+        return whole
+    texts = (reference, probe.code)
+    if any(len(text) > COMPARED_CHARS or text.count("\n") > COMPARED_LINES for text in texts):
+        return whole
+    pairs = [[text.splitlines() for text in texts], [_plain(text).splitlines() for text in texts]]
+    first, second = min(pairs, key=lambda pair: _changed(*pair))
+    hardly_alike = len(second) > 1 and SequenceMatcher(None, first, second).ratio() < ALIKE
+    lines = list(unified_diff(first, second, lineterm="", n=CONTEXT_LINES))[2:]
+    if hardly_alike or not lines:
+        return whole
+    shown = (el("span", f"{line}\n", class_=_LINES.get(line[:1])) for line in lines)
+    label = f"Program {probe.id} against the reference"
+    return el("pre", el("code", shown), class_="diff", tabindex=0, role="group", aria_label=label)
+
+
+_LINES = {"+": "added", "-": "removed", "@": "dim"}
+
+
+def _changed(one: list[str], two: list[str]) -> int:
+    """Lines that are in one of two texts only; 0 for equal texts is worth nothing, so it counts most."""
+    return sum(line[:1] in "+-" for line in unified_diff(one, two, lineterm="", n=0)) or 10**9
+
+
+def _plain(code: str) -> str:
+    """A program as Python itself writes it, so that a difference of layout is none."""
+    tree = parse_module(code)
+    if isinstance(tree, Fault):
+        return code
+    try:
+        return ast.unparse(tree)
+    except (RecursionError, ValueError):
+        return code

@@ -33,8 +33,7 @@ from truegrade.apps.evolve.reporting.verdict import (
 )
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
-from truegrade.report.charts.svg import Chart, inline
-from truegrade.report.charts.svg_rows import DotRow, Dumbbell, difference_rows, dot_range, dumbbells
+from truegrade.report.charts.svg import Chart, DotRow, Dumbbell, difference_rows, dot_range, dumbbells, inline
 from truegrade.report.document import Beside, Cautions, Cell, Document, Figure, Part, Prose, Section, Table
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.methods import benchmark_entry, entry, key

@@ -20,10 +20,8 @@ from truegrade.apps.evolve.reporting import verdict as phrases
 from truegrade.apps.evolve.reporting.search_material import SearchMaterial, Track
 from truegrade.apps.evolve.search_order import shortfall
 from truegrade.report import format as fmt
-from truegrade.report.charts.svg import Axis, Chart, Key, inline, number_axis, series, value_axis
-from truegrade.report.charts.svg_front import Kind, Mark, Node, front_plot, shape, tree
-from truegrade.report.charts.svg_lines import strips
-from truegrade.report.charts.svg_rows import Stack, stacked
+from truegrade.report.charts.svg import Axis, Chart, Key, Stack, inline, number_axis, series, stacked, value_axis
+from truegrade.report.charts.svg_lines import Kind, Mark, Node, front_plot, shape, strips, tree
 from truegrade.report.document import Section
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import drawn_section, figure, folded, table

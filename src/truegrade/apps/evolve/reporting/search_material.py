@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -40,7 +39,6 @@ from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import drawn_section, figure, table
 from truegrade.store.journal import read_journal
 
-T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 

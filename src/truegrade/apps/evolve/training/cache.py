@@ -15,7 +15,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -211,13 +211,7 @@ class AdapterCache:
                 " name another folder in TRUEGRADE_ADAPTERS"
             ) from None
 
-    def trained(
-        self,
-        trainer: Trainer,
-        order: TrainingOrder,
-        lessons: Sequence[Lesson],
-        on_epoch: Callable[[int, float], None] | None = None,
-    ) -> Cached:
+    def trained(self, trainer: Trainer, order: TrainingOrder, lessons: Sequence[Lesson]) -> Cached:
         """The adapter of an order: as it was kept, else trained and kept.
 
         Of several processes that want the same one, the first trains and the others wait for it.
@@ -234,7 +228,7 @@ class AdapterCache:
                 return self._cached(entry, hit=True)
             partial = self.folder / _PARTIAL / key
             shutil.rmtree(partial, ignore_errors=True)
-            trained = trainer.train(order, lessons, partial, on_epoch)
+            trained = trainer.train(order, lessons, partial)
             facts = adapter_facts(trainer, order, lessons)
             try:
                 entry = write_entry(partial, key, facts, trained, sorted({each.problem for each in lessons}))

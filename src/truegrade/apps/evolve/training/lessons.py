@@ -6,15 +6,14 @@ the profile that will grade, and only the reply is learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 
 from truegrade.apps.evolve.genomes import AdapterGenes, TrainingGenes
-from truegrade.apps.evolve.problems import repair_of
-from truegrade.apps.evolve.roles import WITHOUT_JSON
+from truegrade.apps.evolve.roles import WITHOUT_JSON, repair_of
 from truegrade.datasets.checkouts import TRAIN
 from truegrade.datasets.learned import LearnedFrom, learned_from_texts
 from truegrade.profiles.base import Profile
@@ -85,13 +84,7 @@ class Trainer(Protocol):
     def versions(self) -> dict[str, str]:
         """Of the libraries that decide the result."""
 
-    def train(
-        self,
-        order: TrainingOrder,
-        lessons: Sequence[Lesson],
-        folder: Path,
-        on_epoch: Callable[[int, float], None] | None = None,
-    ) -> Trained:
+    def train(self, order: TrainingOrder, lessons: Sequence[Lesson], folder: Path) -> Trained:
         """Train, and write the adapter into a folder that is empty or absent.
 
         Raises:
@@ -144,8 +137,7 @@ def _has_opened(text: str) -> bool:
 # The four instructions are those of CORAL-X's description. The text around them, the loss on all tokens
 # and the cut at 512 are those of skishore23/coralx@fd75b33 ``core/domain/lora_training.py``. Neither generation
 # prompt has these words: an adapter trained so is never trained in the format it is tested in. And 40 of the 96
-# texts were counted longer than 512 tokens (a byte-pair vocabulary of 2048), which cuts the fix off. Train with
-# `LOSS` and `LONGEST`.
+# texts were counted longer than 512 tokens (a byte-pair vocabulary of 2048), which cuts the fix off.
 
 
 INSTRUCTIONS = (
@@ -154,10 +146,6 @@ INSTRUCTIONS = (
     "The following function has a bug. Provide the corrected version:",
     "Analyze and fix the error in this {name} implementation:",
 )
-LOSS: Literal["all"] = "all"
-"""Every token is learned, the buggy program's too."""
-LONGEST = 512
-"""Tokens of a text, its end token included; the rest is cut."""
 
 _SOURCE = (
     "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (instructions);"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,13 +67,7 @@ class EmbeddedTrainer:
 
         return {"truegrade": __version__, "numpy": np.__version__, "blas": library()}
 
-    def train(
-        self,
-        order: TrainingOrder,
-        lessons: Sequence[Lesson],
-        folder: Path,
-        on_epoch: Callable[[int, float], None] | None = None,
-    ) -> Trained:
+    def train(self, order: TrainingOrder, lessons: Sequence[Lesson], folder: Path) -> Trained:
         """See `truegrade.apps.evolve.training.lessons.Trainer`.
 
         Raises:
@@ -94,7 +88,7 @@ class EmbeddedTrainer:
         )
         restore_threads = use_one_thread()
         try:
-            losses = fit(Network(self._shape, self._tensors, adapter), adapter, examples, fitting, on_epoch)
+            losses = fit(Network(self._shape, self._tensors, adapter), adapter, examples, fitting)
         finally:
             restore_threads()
         learned = learned_from_lessons(lessons)
