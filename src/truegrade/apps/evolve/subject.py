@@ -84,6 +84,7 @@ class TransformersSubject:
     """A model of transformers. Trainer and engine share its weights, so adapters come off after every use."""
 
     def __init__(self, model: str, args: Mapping[str, Any]) -> None:
+        from truegrade.apps.evolve.training.cache import adapters_folder
         from truegrade.apps.evolve.training.peft_trainer import PeftTrainer
         from truegrade.models.transformers_local import TransformersEngine, load, read_options
 
@@ -91,7 +92,8 @@ class TransformersSubject:
         if options.adapter is not None:
             raise UserError(f"{model}: adapters are evolved on a bare base: leave adapter out of model_args")
         loaded = load(name, options)
-        self._trainer = PeftTrainer(name, options, loaded=loaded)
+        unfinished = adapters_folder() / ".unfinished"  # a killed search goes on after the last whole epoch
+        self._trainer = PeftTrainer(name, options, loaded=loaded, checkpoints=unfinished)
         self._engine = TransformersEngine(name, options, loaded=loaded)
 
     @property
