@@ -96,7 +96,7 @@ class ProblemScores(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of one problem's graded samples."""
 
     cluster: str
-    scores: tuple[float, ...]
+    scores: Sequence[float]
 
 
 def mean_score(metric: str, problems: Sequence[ProblemScores], confidence: float = 0.95) -> Estimate:
