@@ -24,7 +24,7 @@ from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
 from truegrade.report.show import show
 from truegrade.report.text_files import TEXTS, split_cells
 from truegrade.store import Run
-from truegrade.store.manifest import write_atomically
+from truegrade.store.manifest import replacing, write_atomically
 
 # ----------------------------------------------------------------------------------------------------------------
 # Results as the Hugging Face Hub takes them: ``model-index`` of a model card, and files of ``.eval_results``.
@@ -194,10 +194,13 @@ def export_report(
         return [write_report(run, page, summary, references)]
     folder = out or run.outputs / FOLDER
     material = gather(run, summary)
-    made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
+    made = write_files(folder, dict(_WRITERS[file_format](material)) if file_format in _WRITERS else {})
     if table := SAMPLE_TABLES.get(file_format):
-        made.append((f"samples.{file_format}", table(sample_rows(run, material))))
-    return write_files(folder, dict(made))
+        make_folder(folder)
+        made.append(folder / f"samples.{file_format}")
+        with replacing(made[-1]) as file:
+            table(sample_rows(run, material), file)
+    return made
 
 
 def charts(material: ReportMaterial) -> dict[str, Chart]:

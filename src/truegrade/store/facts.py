@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from sys import intern
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -16,7 +17,7 @@ from truegrade.extraction.parsing import Fault, Parser
 from truegrade.files.json_text import decode, encode
 from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
-from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, ignore, numbered
+from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, OfSample, ignore, placed
 
 T = TypeVar("T", Completion, Verdict)
 
@@ -108,37 +109,43 @@ class VerdictFacts(VerdictKind, frozen=True, kw_only=True, array_like=True, gc=F
 
 
 F = TypeVar("F", CompletionFacts, VerdictFacts)
+P = TypeVar("P", bound=msgspec.Struct)
+S = TypeVar("S", bound=OfSample)
 
 
-class _OfSample(Protocol):
-    @property
-    def problem_id(self) -> str: ...
-    @property
-    def sample(self) -> int: ...
-
-
-def sample_hash(record: _OfSample) -> int:
+def sample_hash(record: OfSample) -> int:
     """Stands for a sample in sets of this process: 64 bits, where its id would take hundreds of bytes."""
     return hash((record.problem_id, record.sample))
 
 
-def reply_hash(record: _OfSample, sha256: str) -> int:
+def reply_hash(record: OfSample, sha256: str) -> int:
     """The same of a text with this hash, given as a reply to the sample."""
     return hash((record.problem_id, record.sample, sha256))
+
+
+def firsts(records: Iterable[S]) -> Iterator[S]:
+    """The first record of each sample. The numbers of samples should be bounded: a byte is kept of each."""
+    seen: dict[str, bytearray] = defaultdict(bytearray)
+    for record in records:
+        row = seen[record.problem_id]
+        row += bytes(max(0, record.sample + 1 - len(row)))
+        if not row[record.sample]:
+            row[record.sample] = True
+            yield record
 
 
 PACKED_AT_ONCE = 500
 
 
-class PackedFacts(Sequence[F]):
+class PackedFacts(Sequence[P]):
     """Facts in the order in which they were noted. All but the last lie packed, in some 60 bytes each."""
 
-    def __init__(self, kind: type[F]) -> None:
+    def __init__(self, kind: type[P]) -> None:
         self._decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
         self._packed: list[bytes] = []
-        self._last: list[F] = []
+        self._last: list[P] = []
 
-    def append(self, facts: F) -> None:
+    def append(self, facts: P) -> None:
         """Note one more."""
         self._last.append(facts)
         if len(self._last) == PACKED_AT_ONCE:
@@ -148,7 +155,7 @@ class PackedFacts(Sequence[F]):
     def __len__(self) -> int:
         return len(self._packed) * PACKED_AT_ONCE + len(self._last)
 
-    def __iter__(self) -> Iterator[F]:
+    def __iter__(self) -> Iterator[P]:
         for packed in self._packed:
             yield from decode(zlib.decompress(packed), self._decoder)
         yield from self._last
@@ -297,7 +304,7 @@ class FactIndex(Generic[T, F]):
         """Read all records; those that contradict each other are named, for only one of them counts."""
         found = PackedFacts(self._kind)
         once, again = set[int](), set[int]()
-        for _, record in numbered(self._path, self._record, notice=self._notice):
+        for _, _, record in placed(self._path, self._record, notice=self._notice):
             found.append(self._of(record))
             if self._says(record) is not None:
                 sample = sample_hash(record)
@@ -310,7 +317,7 @@ class FactIndex(Generic[T, F]):
         """Read the records of these samples anew, which few journals hold any of."""
         first: dict[SampleKey, tuple[int, int]] = {}
         pairs, shown = 0, ""
-        for line, record in numbered(self._path, self._record, notice=ignore):
+        for line, _, record in placed(self._path, self._record, notice=ignore):
             said = self._says(record) if sample_hash(record) in among else None
             if said is not None:
                 earlier, told = first.setdefault(record.key, (line, hash(said)))
