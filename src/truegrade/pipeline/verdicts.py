@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from math import isnan, nan
@@ -24,7 +23,7 @@ from msgspec import structs
 from truegrade.errors import TruegradeError, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.marks import REVERTED, missing_package, packages_missed
+from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed
 from truegrade.profiles import Profile
 from truegrade.records import (
     TOOL_CALLS,
@@ -167,13 +166,7 @@ def _for_pytest(problem: Problem) -> bool:
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:
     """What is installed of packages that programs may import; those that are not are left out."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in names:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    return {name: version for name in names if (version := installed_version(name))}
 
 
 def with_packages(problems: Mapping[str, Problem], names: Sequence[str]) -> dict[str, Problem]:
