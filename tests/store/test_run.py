@@ -182,3 +182,23 @@ def test_a_damaged_file_of_a_run_is_one_sentence(tmp_path, name, content):
     with pytest.raises(UserError, match=name.replace(".", r"\.")) as caught:
         read_summary(Run.open(run.path))
     assert "\n" not in str(caught.value)
+
+
+def test_the_last_reply_of_a_sample_is_read_from_where_it_lies(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest(n=2))
+    with run.append_completions() as journal:
+        for each in (completion(0, "first"), completion(1, text=None), completion(0, "é\n")):
+            journal.append(each)
+    with run.completions_path.open("ab") as file:  # a torn line is cut off, a damaged one passed over
+        file.write(b'{"torn')
+    with run.append_completions() as journal:
+        journal.append(completion(1, "last"))
+    again = Run.open(tmp_path)
+    damaged = run.completions_path.read_bytes().replace(b'"first"', b'"fxrst"')
+    run.completions_path.write_bytes(damaged)
+    for each in (run, again, Run.open(tmp_path)):
+        with each.last_completions(lambda facts: facts.answered) as last:
+            assert [last.of(completion(sample)).text for sample in (0, 1)] == ["é\n", "last"]
+            assert last.of(completion(2)) is last.of(completion(0, problem="HumanEval/1")) is None
+    with run.last_completions(lambda facts: False) as none:
+        assert none.of(completion(0)) is None

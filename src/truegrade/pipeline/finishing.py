@@ -17,12 +17,13 @@ from truegrade.pipeline.summary import ProfileSummary, Summary, read_summary, re
 from truegrade.pipeline.totals import RunUsage
 from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import Profile, open_stored
-from truegrade.records import Completion, Problem, Verdict, sha256_json
+from truegrade.records import Problem, sha256_json
 from truegrade.settings import Settings
 from truegrade.statistics.windows import EVERYTHING, Window, described
 from truegrade.store import Manifest, Run
 from truegrade.store.exporters import Exported, Exporter, find_exporter
 from truegrade.store.importers.samples import PLUS_SETS
+from truegrade.store.journal import OfSample
 from truegrade.store.manifest import replacing
 from truegrade.store.trackers import NotTracked, OpenTracker, TrackedRun, log_run
 
@@ -218,7 +219,7 @@ def _samples(
     config = run.manifest.generation.sha256 if run.manifest.generation else None
     empty = True
 
-    def counts(record: Completion | Verdict) -> bool:
+    def counts(record: OfSample) -> bool:
         return record.problem_id in problems and record.sample < run.manifest.samples_per_task
 
     with ExitStack() as opened:

@@ -12,7 +12,7 @@ from truegrade.records import Completion, Verdict
 from truegrade.report.chosen_samples import ReportMaterial
 from truegrade.report.text_files import csv_lines
 from truegrade.store import Run
-from truegrade.store.facts import firsts
+from truegrade.store.facts import CompletionFacts, VerdictFacts, firsts
 
 COLUMNS: Mapping[str, str] = MappingProxyType(
     {
@@ -52,9 +52,9 @@ def sample_rows(run: Run, material: ReportMaterial) -> Iterator[dict[str, Any]]:
     summary = material.summary
     known = {task.id for profile in summary.profiles for task in profile.tasks}
 
-    def counts(reply: Completion) -> bool:
+    def counts(reply: CompletionFacts) -> bool:
         """Whether it may be asked for, and is one."""
-        return reply.text is not None and reply.problem_id in known and reply.sample < summary.samples_per_task
+        return reply.answered and reply.problem_id in known and reply.sample < summary.samples_per_task
 
     with run.last_completions(counts) as replies:
         for profile in summary.profiles:
@@ -66,11 +66,13 @@ def sample_rows(run: Run, material: ReportMaterial) -> Iterator[dict[str, Any]]:
 def _last_verdicts(run: Run, profile: str, tasks: Container[str], samples_per_task: int) -> Iterator[Verdict]:
     """The last verdict of each sample, in the order of the first."""
 
-    def counts(verdict: Verdict) -> bool:
+    def counts(verdict: VerdictFacts) -> bool:
         return verdict.problem_id in tasks and verdict.sample < samples_per_task
 
     with run.last_verdicts(profile, counts) as last:
-        yield from (last.of(verdict) or verdict for verdict in firsts(filter(counts, run.verdicts(profile))))
+        for first in firsts(filter(counts, run.verdict_facts(profile))):
+            if (verdict := last.of(first)) is not None:
+                yield verdict
 
 
 def _row(verdict: Verdict, reply: Completion | None, cluster: str, run: Run, model: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,7 +18,7 @@ from truegrade.extraction.parsing import Fault, Parser
 from truegrade.files.json_text import decode, encode
 from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
-from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, OfSample, ignore, placed
+from truegrade.store.journal import FSYNC_EVERY, Journal, LastRecords, Notice, OfSample, ignore, placed
 
 T = TypeVar("T", Completion, Verdict)
 
@@ -265,6 +266,8 @@ class FactIndex(Generic[T, F]):
         self._of: Callable[[T], F] = facts
         self._says: Callable[[T], object] = says
         self._facts: PackedFacts[F] = PackedFacts(kind)
+        self._begins = array("q")
+        """Where the record of each begins."""
         self._bytes = -1
         """Size of the file that the facts are of; -1 before it was read."""
 
@@ -276,14 +279,23 @@ class FactIndex(Generic[T, F]):
         """
         size = self._path.stat().st_size if self._path.exists() else 0
         if size != self._bytes:
-            self._facts = self._read() if size else PackedFacts(self._kind)
+            self._facts, self._begins = PackedFacts(self._kind), array("q")
+            if size:
+                self._read()
             self._bytes = size
         return self._facts
+
+    def last(self, counts: Callable[[F], bool]) -> LastRecords[T]:
+        """The last record of each sample among those that count, to be closed by the caller; raises as `read`."""
+        facts = self.read()
+        placed_facts = zip(self._begins, facts, strict=True)
+        return LastRecords(self._path, self._record, (each for each in placed_facts if counts(each[1])))
 
     def add(self, facts: F, size: int) -> None:
         """Note a record of ``size`` bytes that was appended."""
         if self._bytes >= 0:
             self._facts.append(facts)
+            self._begins.append(self._bytes)
             self._bytes += size
 
     def journal(self, fsync_every: int = FSYNC_EVERY) -> Journal[T]:
@@ -300,18 +312,17 @@ class FactIndex(Generic[T, F]):
             self._bytes = 0  # nothing to read: the facts of a new file are those of what is appended
         return journal
 
-    def _read(self) -> PackedFacts[F]:
+    def _read(self) -> None:
         """Read all records; those that contradict each other are named, for only one of them counts."""
-        found = PackedFacts(self._kind)
         once, again = set[int](), set[int]()
-        for _, _, record in placed(self._path, self._record, notice=self._notice):
-            found.append(self._of(record))
+        for _, begin, record in placed(self._path, self._record, notice=self._notice):
+            self._facts.append(self._of(record))
+            self._begins.append(begin)
             if self._says(record) is not None:
                 sample = sample_hash(record)
                 (again if sample in once else once).add(sample)
         if again:
             self._name_contradictions(again)
-        return found
 
     def _name_contradictions(self, among: AbstractSet[int]) -> None:
         """Read the records of these samples anew, which few journals hold any of."""

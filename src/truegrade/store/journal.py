@@ -12,12 +12,12 @@ import os
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -233,28 +233,22 @@ class OfSample(Protocol):
 
 
 class LastRecords(Generic[T]):
-    """The last record of each sample, read again when it is asked for: eight bytes a sample are kept.
+    """The last record of each sample, read when it is asked for: eight bytes a sample are kept.
 
     Args:
         path: of the journal.
         record: what it holds.
-        counts: whether a record counts. Samples whose number has no bound should not: the kept bytes are of all
-            samples up to the largest one.
-        notice: told of a torn line and of damaged ones.
-
-    Raises:
-        BadRecord: the file cannot be read, or a line that is not damaged is not a record of this kind.
+        begins: of the records that count, in order: where each begins and which sample it is of. The numbers of
+            samples should be bounded: the bytes are kept of all up to the largest one.
     """
 
-    def __init__(self, path: Path, record: type[T], counts: Callable[[T], bool], *, notice: Notice) -> None:
+    def __init__(self, path: Path, record: type[T], begins: Iterable[tuple[int, OfSample]]) -> None:
         self._decoder = msgspec.json.Decoder(record)
         self._begins: dict[str, array[int]] = defaultdict(_no_numbers)
-        for _, offset, value in placed(path, record, notice=notice):
-            if counts(value):
-                sample = cast(OfSample, value)
-                begins = self._begins[sample.problem_id]
-                begins.extend([_NOWHERE] * (sample.sample + 1 - len(begins)))
-                begins[sample.sample] = offset
+        for begin, sample in begins:
+            row = self._begins[sample.problem_id]
+            row.extend([_NOWHERE] * (sample.sample + 1 - len(row)))
+            row[sample.sample] = begin
         self._file = path.open("rb") if self._begins else BytesIO()
 
     def of(self, sample: OfSample) -> T | None:

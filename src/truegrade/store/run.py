@@ -227,13 +227,17 @@ class Run:
         """
         return read_journal(self.verdicts_path(self.profile_id(profile)), Verdict, notice=self._notice)
 
-    def last_completions(self, counts: Callable[[Completion], bool]) -> LastRecords[Completion]:
-        """The last completion of each sample that counts, texts and all; to be closed by the caller."""
-        return LastRecords(self.completions_path, Completion, counts, notice=self._notice)
+    def last_completions(self, counts: Callable[[CompletionFacts], bool]) -> LastRecords[Completion]:
+        """The last completion of each sample that counts, texts and all; to be closed by the caller.
 
-    def last_verdicts(self, profile: str | None, counts: Callable[[Verdict], bool]) -> LastRecords[Verdict]:
-        """The same of the verdicts under a profile, given as for `verdicts`."""
-        return LastRecords(self.verdicts_path(self.profile_id(profile)), Verdict, counts, notice=self._notice)
+        Raises:
+            BadRecord: as `completion_facts`.
+        """
+        return self._completions.last(counts)
+
+    def last_verdicts(self, profile: str | None, counts: Callable[[VerdictFacts], bool]) -> LastRecords[Verdict]:
+        """The same of the verdicts under a profile, given as for `verdict_facts`, which says what it raises."""
+        return self._verdict_index(self.profile_id(profile)).last(counts)
 
     def verdict_facts(self, profile: str | None = None) -> Sequence[VerdictFacts]:
         """The same without the answers; those that contradict each other are named to the notice.
