@@ -238,8 +238,10 @@ def side_by_side(profiles: Sequence[VerdictTable]) -> Iterator[tuple[SampleKey, 
                 yield SampleKey(task, sample), row
 
 
-def disputed(row: Iterable[VerdictKind | None]) -> bool:
+def disputed(row: Sequence[VerdictKind | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
+    if len(row) < 2:  # as of most runs
+        return False
     judged = (each for each in row if each is not None and each.reason is not Reason.GRADER_ERROR)
     return len({outcome.passed for outcome in judged}) > 1
 
