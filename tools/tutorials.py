@@ -14,19 +14,17 @@ OpenAI's models are asked at a stand-in on this machine, which gives `REPLY` to 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
+
+from bench.planted import served
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -108,43 +106,6 @@ def steps(text: str) -> Iterator[Step]:
                 yield Step(["sh", "-c", command], command, output.splitlines() if output.strip() else None)
 
 
-class _StandIn(BaseHTTPRequestHandler):
-    """A service that speaks the OpenAI protocol."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        """Answer a request for a chat completion."""
-        model = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["model"]
-        message = {"role": "assistant", "content": REPLY}
-        body = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": model,
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": 900, "completion_tokens": 30, "total_tokens": 930},
-        }
-        content = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def stand_in() -> Iterator[str]:
-    """The address of a service that gives `REPLY` to every request."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _StandIn) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-
-
 def run(text: str, folder: Path, bin_folder: Path | None = None) -> Iterator[Step]:
     """Run a text in this folder, step by step.
 
@@ -156,7 +117,7 @@ def run(text: str, folder: Path, bin_folder: Path | None = None) -> Iterator[Ste
     Raises:
         AssertionError: a command failed.
     """
-    with stand_in() as address:
+    with served(lambda _: REPLY, tokens=(900, 30)) as address:
         yield from _run(text, folder, bin_folder or Path(sys.executable).parent, address)
 
 

@@ -3,7 +3,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from truegrade.statistics import exchangeability
+from truegrade.statistics import exchangeability, summaries
 
 
 def rows(rates, tasks=150, seed=3):
@@ -37,6 +37,32 @@ def test_shuffles_are_as_likely_as_all_arrangements_of_all_rows(totals):
     observed = sum(sum(column) ** 2 for column in zip(*rows, strict=True))
     exact = sum(each >= observed for each in squares) / len(squares)
     assert exchangeability(rows, permutations=20_000).p_value == pytest.approx(exact, abs=0.012)
+
+
+@pytest.mark.parametrize("totals", [(1, 1), (2, 2, 1), (2, 2, 1, 1)])
+def test_rows_drawn_together_are_as_likely_as_all_arrangements(totals, monkeypatch):
+    alone = placed(totals)
+    monkeypatch.setattr(summaries, "_FEWEST_TOGETHER", 0)
+    monkeypatch.setattr(summaries, "_MANY_OF_A_TOTAL", 0)
+    assert placed(totals) == pytest.approx(alone, abs=0.012)
+
+
+def placed(totals):
+    """The p-value of rows with their passes in front."""
+    return exchangeability(
+        [[place < total for place in range(3)] for total in totals], permutations=20_000
+    ).p_value
+
+
+def test_many_rows_drawn_together_keep_their_totals_and_spread_as_shuffled_ones():
+    totals = np.random.default_rng(1).binomial(30, 0.4, size=300)
+    columns = summaries._shuffled_columns(totals, 30, 4_000, np.random.default_rng(0))
+    assert (columns.sum(axis=1) == totals.sum()).all()
+    spread = (totals / 30 * (1 - totals / 30)).sum()
+    assert columns.mean(axis=0) == pytest.approx(totals.sum() / 30, rel=0.01)
+    assert columns.var(axis=0) == pytest.approx(spread, rel=0.12)
+    pairs = np.cov(columns, rowvar=False)[~np.eye(30, dtype=bool)]
+    assert pairs.mean() == pytest.approx(-spread / 29, rel=0.05)
 
 
 def test_a_better_first_sample_is_found_and_named():

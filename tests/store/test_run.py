@@ -10,6 +10,7 @@ from truegrade.pipeline.summary import read_summary
 from truegrade.records import Completion, Reason, Verdict
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
+from truegrade.store.facts import sample_hash
 
 
 def manifest(temperature=None, dataset="d" * 64, n=1):
@@ -72,10 +73,10 @@ def test_a_failed_sample_is_not_answered_until_a_later_line_answers_it(tmp_path)
     with run.append_completions() as journal:
         journal.append(completion(0, text=None))
         journal.append(completion(1, text=""))
-    assert {key.sample for key in run.answered()} == {1}
+    assert run.answered() == {sample_hash(completion(1))}
     with run.append_completions() as journal:
         journal.append(completion(0, text="now"))
-    assert {key.sample for key in run.answered()} == {0, 1}
+    assert run.answered() == {sample_hash(completion(0)), sample_hash(completion(1))}
 
 
 def test_an_unknown_graded_profile_names_those_there_are(tmp_path):
@@ -181,3 +182,23 @@ def test_a_damaged_file_of_a_run_is_one_sentence(tmp_path, name, content):
     with pytest.raises(UserError, match=name.replace(".", r"\.")) as caught:
         read_summary(Run.open(run.path))
     assert "\n" not in str(caught.value)
+
+
+def test_the_last_reply_of_a_sample_is_read_from_where_it_lies(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest(n=2))
+    with run.append_completions() as journal:
+        for each in (completion(0, "first"), completion(1, text=None), completion(0, "é\n")):
+            journal.append(each)
+    with run.completions_path.open("ab") as file:  # a torn line is cut off, a damaged one passed over
+        file.write(b'{"torn')
+    with run.append_completions() as journal:
+        journal.append(completion(1, "last"))
+    again = Run.open(tmp_path)
+    damaged = run.completions_path.read_bytes().replace(b'"first"', b'"fxrst"')
+    run.completions_path.write_bytes(damaged)
+    for each in (run, again, Run.open(tmp_path)):
+        with each.last_completions(lambda facts: facts.answered) as last:
+            assert [last.of(completion(sample)).text for sample in (0, 1)] == ["é\n", "last"]
+            assert last.of(completion(2)) is last.of(completion(0, problem="HumanEval/1")) is None
+    with run.last_completions(lambda facts: False) as none:
+        assert none.of(completion(0)) is None

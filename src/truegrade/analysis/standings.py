@@ -20,6 +20,7 @@ from truegrade.statistics.reasoning_choice import difference
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import Gap
 from truegrade.store import Run
+from truegrade.store.facts import sample_hash
 
 # ------------ One set of completions under several profiles: headline numbers and the spread between profiles.
 
@@ -182,8 +183,11 @@ def count_so_far(run: Run) -> RunCount:
     profiles = []
     run = run.so_far()
     for profile in run.profiles:
-        last = {verdict.key: verdict.passed for verdict in run.verdict_facts(profile)}
-        profiles.append(ProfileCount(profile=profile, graded=len(last), passed=sum(last.values())))
+        graded, passed = set[int](), set[int]()
+        for verdict in run.verdict_facts(profile):  # the last one of a sample counts
+            graded.add(sample := sample_hash(verdict))
+            (passed.add if verdict.passed else passed.discard)(sample)
+        profiles.append(ProfileCount(profile=profile, graded=len(graded), passed=len(passed)))
     expected = run.manifest.wanted * run.manifest.samples_per_task
     return RunCount(expected=expected, answered=len(run.answered()), profiles=profiles)
 

@@ -15,6 +15,7 @@ import msgspec
 from truegrade.datasets import LocatedFile, PinnedFile, Rows, check_rows, read_source
 from truegrade.errors import UnknownName, UserError, first_few
 from truegrade.extraction.parsing import quietly
+from truegrade.grading.marks import installed_version
 from truegrade.records import Problem, Task
 from truegrade.registry import Origin
 from truegrade.statistics.windows import FILTERS, check_window, inside
@@ -313,15 +314,7 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str], whole: Benchmark |
 
 def _missing(loaded: Benchmark) -> set[str]:
     """Names of the packages that some problem needs and that are not installed."""
-    from importlib.metadata import PackageNotFoundError, version  # 20 ms that few need
-
-    found = set()
-    for name in {name for problem in loaded.problems for name in problem.packages}:
-        try:
-            version(name)
-        except PackageNotFoundError:
-            found.add(name)
-    return found
+    return {name for problem in loaded.problems for name in problem.packages if not installed_version(name)}
 
 
 # ------ Which names tests and a reference share: the entry point, and what else only the solution can provide.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 REVERTED: Final = "reverted"
@@ -81,3 +82,14 @@ def chance_of(mark: str) -> float | None:
         return float(mark.removeprefix(CONTROLS)) if mark.startswith(CONTROLS) else None
     except ValueError:
         return None
+
+
+@cache
+def installed_version(package: str) -> str:
+    """Of a package; empty if it is not installed. Every verdict asks, and each look-up reads the disk."""
+    from importlib.metadata import PackageNotFoundError, version  # 20 ms that few runs need
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -35,7 +35,6 @@ import math
 import platform
 import random
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -43,6 +42,7 @@ import msgspec
 from truegrade.files.kept import KeptOnDisk, LastKept, user_cache
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
+from truegrade.grading.marks import installed_version
 from truegrade.grading.suite_assertions import Assertion, SuiteSource
 from truegrade.grading.suite_runner import FAILED, HELD, OFTEN, RAISED
 from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteRun, outside_suite, run_suite
@@ -207,23 +207,12 @@ _decoded = msgspec.json.Decoder(SuiteControls).decode
 
 def _key(task: SuiteTask, packages: Iterable[str], level: int) -> str:
     """Hash of all that the controls of a task depend on: at level 2 no path of a file means the same outside."""
-    versions = [(name, _version(name)) for name in (*packages, task.framework)]
+    versions = [(name, installed_version(name)) for name in (*packages, task.framework)]
     decides = [
         *(task.tests, task.reference, task.framework, task.module, task.files, task.entry_point),
         *(CONTROLS_VERSION, platform.python_version(), versions, level),
     ]
     return hashlib.sha256(msgspec.json.encode(decides)).hexdigest()
-
-
-@cache
-def _version(package: str) -> str:
-    """Of an installed package; empty if it is not. Every verdict asks, and each look-up reads the disk."""
-    from importlib.metadata import PackageNotFoundError, version  # which few runs need, and all would wait for
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 # --------------------------------------------------------------------------------------------------- finding

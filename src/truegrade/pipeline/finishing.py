@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,12 +17,14 @@ from truegrade.pipeline.summary import ProfileSummary, Summary, read_summary, re
 from truegrade.pipeline.totals import RunUsage
 from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import Profile, open_stored
-from truegrade.records import Problem, Reason, SampleKey, sha256_json
+from truegrade.records import Problem, sha256_json
 from truegrade.settings import Settings
 from truegrade.statistics.windows import EVERYTHING, Window, described
 from truegrade.store import Manifest, Run
 from truegrade.store.exporters import Exported, Exporter, find_exporter
 from truegrade.store.importers.samples import PLUS_SETS
+from truegrade.store.journal import OfSample
+from truegrade.store.manifest import replacing
 from truegrade.store.trackers import NotTracked, OpenTracker, TrackedRun, log_run
 
 
@@ -183,16 +185,10 @@ def export_run(
     if exporter.verdicts:
         _demand_verdicts(run, profile, exporter)
     path = out or run.outputs / exporter.file
-    partial = path.with_name(path.name + ".partial")
     with writing(path):
         run.outputs.mkdir(exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                exporter.write(_samples(run, problems, profile, exporter), problems, file)
-            partial.replace(path)
-        finally:
-            with suppress(OSError):
-                partial.unlink()
+    with replacing(path) as file:
+        exporter.write(_samples(run, problems, profile, exporter), problems, file)
     return path
 
 
@@ -218,32 +214,38 @@ def _samples(
         UserError: the run holds no reply at all.
     """
     graded = profile.name if profile.timeout_s is None else profile.id
-    verdicts = {verdict.key: verdict for verdict in run.verdicts(graded)} if exporter.verdicts else {}
     prompts = run.prompts() if exporter.verdicts else {}
     plus = exporter.verdicts and run.manifest.benchmark.name in PLUS_SETS
-    base_reasons = _reasons(run, BASE_PROFILE) if plus else {}
     config = run.manifest.generation.sha256 if run.manifest.generation else None
     empty = True
-    for completion in run.completions():
-        empty = empty and completion.text is None
-        problem = problems.get(completion.problem_id)
-        if problem is None or completion.text is None or completion.sample >= run.manifest.samples_per_task:
-            continue
-        answer = answer_of(completion, problem, profile)
-        verdict = verdicts.get(completion.key)
-        yield Exported(
-            problem=problem,
-            completion=completion,
-            answer=answer,
-            kept=profile.kept(completion, answer),
-            reused=config not in (None, completion.config_sha256),
-            reason=None if verdict is None else verdict.reason,
-            base_reason=base_reasons.get(completion.key),
-            harness=None if verdict is None else verdict.harness,
-            verdict=verdict,
-            prompt=prompts.get(completion.problem_id),
-            run=run.manifest,
-        )
+
+    def counts(record: OfSample) -> bool:
+        return record.problem_id in problems and record.sample < run.manifest.samples_per_task
+
+    with ExitStack() as opened:
+        verdicts = opened.enter_context(run.last_verdicts(graded, counts)) if exporter.verdicts else None
+        base = opened.enter_context(run.last_verdicts(BASE_PROFILE, counts)) if plus else None
+        for completion in run.completions():
+            empty = empty and completion.text is None
+            if completion.text is None or not counts(completion):
+                continue
+            problem = problems[completion.problem_id]
+            answer = answer_of(completion, problem, profile)
+            verdict = verdicts.of(completion) if verdicts else None
+            on_base = base.of(completion) if base else None
+            yield Exported(
+                problem=problem,
+                completion=completion,
+                answer=answer,
+                kept=profile.kept(completion, answer),
+                reused=config not in (None, completion.config_sha256),
+                reason=None if verdict is None else verdict.reason,
+                base_reason=None if on_base is None else on_base.reason,
+                harness=None if verdict is None else verdict.harness,
+                verdict=verdict,
+                prompt=prompts.get(completion.problem_id),
+                run=run.manifest,
+            )
     if empty:
         raise UserError(f"{run.given}: holds no reply to export; generate some first")
 
@@ -255,11 +257,6 @@ def _demand_verdicts(run: Run, profile: Profile, exporter: Exporter) -> None:
     if missing:
         commands = "; ".join(f"truegrade grade {run.given} --as {name}" for name in missing)
         raise UserError(f"format {exporter.name!r} needs verdicts that {run.given} lacks: {commands}")
-
-
-def _reasons(run: Run, profile: str) -> dict[SampleKey, Reason]:
-    """The latest verdict on each sample under one profile."""
-    return {verdict.key: verdict.reason for verdict in run.verdicts(profile)}
 
 
 # ------------------------------------------------------------ What a tracker is told of a run, and telling it.

@@ -29,6 +29,7 @@ from truegrade.records import (
 )
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
+from truegrade.store.facts import sample_hash
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import open_batches
 
@@ -128,11 +129,11 @@ def generate(
     config = generation_of(run)
     budget = budget_of(run, model)
     wanted = wanted_samples(run, prompt_set)
-    under_way = {key for batch in open_batches(run.path).values() for key in batch.samples}
     answered = run.answered()
-    under_way -= answered
-    missing = [sample for sample in wanted if sample[2] not in answered and sample[2] not in under_way]
-    if left := sum(sample[2] in under_way for sample in wanted):
+    under_way = {sample_hash(key) for batch in open_batches(run.path).values() for key in batch.samples} - answered
+    settled = answered | under_way
+    missing = [sample for sample in wanted if sample_hash(sample[2]) not in settled]
+    if left := sum(sample_hash(sample[2]) in under_way for sample in wanted):
         notice(f"{left} samples are in a batch at the service and not asked again; `batch=True` collects them")
     shortfall = Shortfall(notice)
     progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))

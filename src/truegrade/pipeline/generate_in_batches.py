@@ -44,6 +44,7 @@ from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Attempt, Completion, Problem, Prompt, SampleKey
 from truegrade.records.config import Sampling
 from truegrade.store import Journal, Run
+from truegrade.store.facts import sample_hash
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import BatchLog, ClosedBatch, OpenBatch, new_token
 
@@ -197,8 +198,9 @@ class _Batching:
 
     def _cut(self) -> Iterator[tuple[str, list[SampleKey], list[EncodedQuestion]]]:
         """Batches within the service's limits: token, samples, requests."""
-        settled = self._run.answered().union(*(batch.samples for batch in self._log.open.values()))
-        missing = [sample for sample in self._wanted if sample[2] not in settled]
+        under_way = (sample_hash(key) for batch in self._log.open.values() for key in batch.samples)
+        settled = self._run.answered().union(under_way)
+        missing = [sample for sample in self._wanted if sample_hash(sample[2]) not in settled]
         reserved_usd = sum(batch.bound_usd or 0.0 for batch in self._log.open.values())
         token, samples, requests, size = new_token(), list[SampleKey](), list[EncodedQuestion](), 0
         for place, (_, prompt, key) in enumerate(missing):
@@ -366,7 +368,7 @@ class _Batching:
             ModelError: one was cancelled.
         """
         answered = self._run.answered()
-        done = sum(sample[2] in answered for sample in self._wanted)
+        done = sum(sample_hash(sample[2]) in answered for sample in self._wanted)
         cancelled = []
         self._progress.start("generate", total=len(self._wanted), done=done)
         try:
@@ -391,7 +393,7 @@ class _Batching:
             prompt = prompts[key.problem_id]
             question = self._question(batch.token, i, prompt, key)
             questions[question.custom_id] = question
-            if key not in answered:
+            if sample_hash(key) not in answered:
                 samples[question.custom_id] = (self._problems[key.problem_id], prompt, key)
 
         async def read() -> None:

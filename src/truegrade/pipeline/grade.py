@@ -375,7 +375,7 @@ def _arriving(run: Run, grading: _Grading, ended: Callable[[], bool]) -> Iterato
 def _gradable(run: Run, grading: _Grading) -> Iterator[int | None]:
     """The `reply_hash` of every completion, None where it gets no verdict; a request that failed, until it is
     answered."""
-    answered = run.answered_hashes() if grading.profile.counts_failed else set()
+    answered = run.answered() if grading.profile.counts_failed else set()
     for facts in run.completion_facts():
         problem = grading.problems.get(facts.problem_id)
         failed = grading.profile.counts_failed and sample_hash(facts) not in answered

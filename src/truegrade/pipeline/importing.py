@@ -112,7 +112,7 @@ def import_file(
                 f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these are scored"
             )
         with run.locked():
-            done = sum(map(run.answered_hashes().__contains__, map(sample_hash, spool.facts)))
+            done = sum(map(run.answered().__contains__, map(sample_hash, spool.facts)))
             progress.start("import", total=len(spool.facts), done=done)
             try:
                 run.take_in(spool.lines(configuration(importer, source)), progress.advance)
@@ -255,7 +255,8 @@ def take_over(run: Run, reused: Reused, asked: Collection[str], notice: Notice) 
         notice: told how many samples were taken.
     """
     answered, n = run.answered(), run.manifest.samples_per_task
-    rows = [row for row in reused.rows if row.problem_id in asked and row.sample < n and row.key not in answered]
+    fitting = (row for row in reused.rows if row.problem_id in asked and row.sample < n)
+    rows = [row for row in fitting if sample_hash(row) not in answered]
     with run.append_completions() as journal:
         for completion in rows:
             journal.append(completion)

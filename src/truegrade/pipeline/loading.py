@@ -27,6 +27,7 @@ from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.registry import Found, Origin, refuse_another_file
 from truegrade.statistics.windows import FILTERS, Window, check_window, described, inside
 from truegrade.store import Manifest, Run
+from truegrade.store.facts import sample_hash
 from truegrade.store.importers import SourceFile, find_format
 from truegrade.store.importers.logs import is_inspect_log
 from truegrade.store.importers.reading import ZIP_MAGIC, opened_zip
@@ -281,7 +282,8 @@ def narrow(problems: Mapping[str, Problem], window: Window) -> dict[str, Problem
 def left_out(run: Run, problems: Mapping[str, Problem], chosen: Container[str], window: Window) -> str:
     """The sentence on what a window leaves out of a run's problems and answered samples."""
     kept = sum(name in chosen for name in problems)
-    samples = sum(key.problem_id in problems and key.problem_id not in chosen for key in run.answered())
+    others = (facts for facts in run.completion_facts() if facts.problem_id not in chosen)
+    samples = len({sample_hash(facts) for facts in others if facts.answered and facts.problem_id in problems})
     return f"{described(window)}: {kept} of {len(problems)} problems; {samples} samples of the others are left out"
 
 

@@ -7,11 +7,12 @@ How far a stage is, told to whoever watches.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
+from math import isnan, nan
 from pathlib import Path
 from traceback import extract_tb
 from typing import Protocol
@@ -22,7 +23,7 @@ from msgspec import structs
 from truegrade.errors import TruegradeError, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.marks import REVERTED, missing_package, packages_missed
+from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed
 from truegrade.profiles import Profile
 from truegrade.records import (
     TOOL_CALLS,
@@ -165,13 +166,7 @@ def _for_pytest(problem: Problem) -> bool:
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:
     """What is installed of packages that programs may import; those that are not are left out."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in names:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    return {name: version for name in names if (version := installed_version(name))}
 
 
 def with_packages(problems: Mapping[str, Problem], names: Sequence[str]) -> dict[str, Problem]:
@@ -243,8 +238,10 @@ def side_by_side(profiles: Sequence[VerdictTable]) -> Iterator[tuple[SampleKey, 
                 yield SampleKey(task, sample), row
 
 
-def disputed(row: Iterable[VerdictKind | None]) -> bool:
+def disputed(row: Sequence[VerdictKind | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
+    if len(row) < 2:  # as of most runs
+        return False
     judged = (each for each in row if each is not None and each.reason is not Reason.GRADER_ERROR)
     return len({outcome.passed for outcome in judged}) > 1
 
@@ -301,28 +298,30 @@ def score_means(
     """
     if not profile.scored:
         return []
-    shown = {name: dict(counted_by_sample(outcomes.get(name, ()))) for name in problems}
-    scores = {  # the last verdict on a sample, which is the one in the table
-        verdict.key: profile.scores(verdict)
-        for verdict in verdicts
-        if (outcome := shown.get(verdict.problem_id, {}).get(verdict.sample)) is not None
-        and outcome.reason is verdict.reason
-    }
-    known = next(iter(scores.values()), {})
+    found: dict[str, dict[str, array[float]]] = {}  # by metric and problem; of a sample without a score, no number
+    for verdict in verdicts:  # the last one on a sample, which is the one in the table
+        samples = outcomes.get(verdict.problem_id, ()) if verdict.problem_id in problems else ()
+        outcome = samples[verdict.sample] if verdict.sample < len(samples) else None
+        if outcome is not None and outcome.reason is verdict.reason is not Reason.GRADER_ERROR:
+            for metric, score in profile.scores(verdict).items():
+                of_metric = found.setdefault(metric, {})
+                scores = of_metric.setdefault(verdict.problem_id, array("d", [nan]) * len(samples))
+                scores[verdict.sample] = score
     return [
         mean_score(
             metric,
             [
-                ProblemScores(
-                    cluster=problems[name].cluster,
-                    scores=tuple(scores[SampleKey(name, sample)][metric] for sample in samples),
-                )
-                for name, samples in shown.items()
+                ProblemScores(cluster=problem.cluster, scores=_numbers(found[metric].get(name, ())))
+                for name, problem in problems.items()
             ],
         )
         for metric in profile.scored
-        if metric in known
+        if metric in found
     ]
+
+
+def _numbers(scores: Iterable[float]) -> array[float]:
+    return array("d", (score for score in scores if not isnan(score)))
 
 
 def first_sample(clusters: Mapping[str, str], outcomes: VerdictTable) -> Estimate | None:

@@ -6,6 +6,7 @@ import base64
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from heapq import heappush, heappushpop
 from itertools import chain, zip_longest
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from truegrade.analysis.standings import Matrix, outcomes_of, rule_matrix
 from truegrade.extraction.thinking import Weight, final_channel, words
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import Summary, read_summary
-from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side
+from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side, verdict_table
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.figures import Distribution, read_distributions
 from truegrade.report.markup import Markup, el, join
@@ -401,21 +402,17 @@ def read_views(
 ) -> list[SampleView]:
     """The chosen samples, in order. A later record of a sample replaces an earlier one."""
     wanted = set(chosen)
-    completions: dict[SampleKey, Completion] = {}
-    for completion in run.completions():
-        if completion.key in wanted and completion.text is not None:
-            completions[completion.key] = completion
-    verdicts: dict[SampleKey, dict[str, Verdict]] = defaultdict(dict)
-    for profile in profiles:
-        for verdict in run.verdicts(profile):
-            if verdict.key in wanted:
-                verdicts[verdict.key][profile] = verdict
+    with ExitStack() as opened:
+        completions = opened.enter_context(run.last_completions(lambda one: one.answered and one.key in wanted))
+        verdicts = [
+            opened.enter_context(run.last_verdicts(profile, lambda one: one.key in wanted)) for profile in profiles
+        ]
 
-    def view(key: SampleKey) -> SampleView:
-        judged = list(verdicts[key].values())
-        return view_sample(key, completions.get(key), judged, lambda: references.get(key.problem_id, ""))
+        def view(key: SampleKey) -> SampleView:
+            judged = [verdict for each in verdicts if (verdict := each.of(key)) is not None]
+            return view_sample(key, completions.of(key), judged, lambda: references.get(key.problem_id, ""))
 
-    return [view(key) for key in chosen]
+        return [view(key) for key in chosen]
 
 
 def _within_budget(views: Iterable[SampleView], prompts: Prompts, max_chars: int) -> list[SampleView]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import IO, Any
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import ProfileSummary, Summary
-from truegrade.records import Estimate
+from truegrade.records import Completion, Estimate, Verdict
 from truegrade.report import figures
 from truegrade.report.agents import budget_chart
 from truegrade.report.charts.svg import Chart, png, standalone
@@ -22,9 +22,10 @@ from truegrade.report.html import report_document, write_report
 from truegrade.report.methods import bibtex
 from truegrade.report.page_parts import show
 from truegrade.report.reasoning_document import CHOICE, PREDICTION
-from truegrade.report.text_files import TEXTS, csv_text, split_cells
+from truegrade.report.text_files import TEXTS, csv_lines, split_cells
 from truegrade.store import Run
-from truegrade.store.manifest import write_atomically
+from truegrade.store.facts import CompletionFacts, VerdictFacts, firsts
+from truegrade.store.manifest import replacing, write_atomically
 
 # ----------------- One row per sample and profile, for data frames and databases: samples.csv and samples.parquet.
 
@@ -57,61 +58,80 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 """Name -> type in Parquet. Texts are left out: ``completions.jsonl`` holds them under `completion_sha256`."""
 
 
-def sample_rows(run: Run, material: ReportMaterial) -> list[dict[str, Any]]:
+def sample_rows(run: Run, material: ReportMaterial) -> Iterator[dict[str, Any]]:
     """The verdicts that count, profile by profile in the order of the journals, with what their replies took.
 
     Args:
         run: graded.
         material: of the run, or of the part that is reported.
     """
-    replies = {facts.key: facts for facts in run.completion_facts() if facts.answered}
     summary = material.summary
-    rows: list[dict[str, Any]] = []
-    for profile in summary.profiles:
-        clusters = {task.id: task.cluster for task in profile.tasks}
-        found: dict[Any, dict[str, Any]] = {}
-        for verdict in run.verdicts(profile.profile):
-            if verdict.problem_id not in clusters or verdict.sample >= summary.samples_per_task:
-                continue
-            reply = replies.get(verdict.key)
-            usage = reply.usage if reply else None
-            found[verdict.key] = {
-                "run": run.path.resolve().name,
-                "benchmark": verdict.benchmark,
-                "dataset_sha256": verdict.dataset_sha256,
-                "model": reply.model if reply else summary.model,
-                "profile": verdict.profile,
-                "problem_id": verdict.problem_id,
-                "sample": verdict.sample,
-                "cluster": clusters[verdict.problem_id],
-                "passed": verdict.passed,
-                "reason": verdict.reason.value,
-                "detail": verdict.detail,
-                "marks": " ".join(verdict.marks),
-                "truncated": verdict.truncated,
-                "time_sensitive": verdict.time_sensitive,
-                "cpu_s": verdict.cpu_s,
-                "completion_sha256": verdict.completion_sha256,
-                "finish_reason": reply.finish_reason if reply else None,
-                "input_tokens": usage.input_tokens if usage else None,
-                "output_tokens": usage.output_tokens if usage else None,
-                "latency_s": reply.latency_s if reply else None,
-                "cost_usd": reply.cost_usd if reply else None,
-            }
-        rows += found.values()
-    return rows
+    known = {task.id for profile in summary.profiles for task in profile.tasks}
+
+    def counts(reply: CompletionFacts) -> bool:
+        """Whether it may be asked for, and is one."""
+        return reply.answered and reply.problem_id in known and reply.sample < summary.samples_per_task
+
+    with run.last_completions(counts) as replies:
+        for profile in summary.profiles:
+            clusters = {task.id: task.cluster for task in profile.tasks}
+            for verdict in _last_verdicts(run, profile.profile, clusters, summary.samples_per_task):
+                yield _row(verdict, replies.of(verdict), clusters[verdict.problem_id], run, summary.model)
 
 
-def _csv(rows: list[dict[str, Any]]) -> bytes:
-    lines = [list(COLUMNS), *([_told(row[name]) for name in COLUMNS] for row in rows)]
-    return csv_text(lines).encode("utf-8", "backslashreplace")
+def _last_verdicts(run: Run, profile: str, tasks: Container[str], samples_per_task: int) -> Iterator[Verdict]:
+    """The last verdict of each sample, in the order of the first."""
+
+    def counts(verdict: VerdictFacts) -> bool:
+        return verdict.problem_id in tasks and verdict.sample < samples_per_task
+
+    with run.last_verdicts(profile, counts) as last:
+        for first in firsts(filter(counts, run.verdict_facts(profile))):
+            if (verdict := last.of(first)) is not None:
+                yield verdict
+
+
+def _row(verdict: Verdict, reply: Completion | None, cluster: str, run: Run, model: str) -> dict[str, Any]:
+    usage = reply.usage if reply else None
+    return {
+        "run": run.path.resolve().name,
+        "benchmark": verdict.benchmark,
+        "dataset_sha256": verdict.dataset_sha256,
+        "model": reply.model if reply else model,
+        "profile": verdict.profile,
+        "problem_id": verdict.problem_id,
+        "sample": verdict.sample,
+        "cluster": cluster,
+        "passed": verdict.passed,
+        "reason": verdict.reason.value,
+        "detail": verdict.detail,
+        "marks": " ".join(verdict.marks),
+        "truncated": verdict.truncated,
+        "time_sensitive": verdict.time_sensitive,
+        "cpu_s": verdict.cpu_s,
+        "completion_sha256": verdict.completion_sha256,
+        "finish_reason": reply.finish_reason if reply else None,
+        "input_tokens": usage.input_tokens if usage else None,
+        "output_tokens": usage.output_tokens if usage else None,
+        "latency_s": reply.latency_s if reply else None,
+        "cost_usd": reply.cost_usd if reply else None,
+    }
+
+
+def _csv(rows: Iterable[Mapping[str, Any]], file: IO[bytes]) -> None:
+    lines = chain([list(COLUMNS)], ([_told(row[name]) for name in COLUMNS] for row in rows))
+    file.writelines(line.encode("utf-8", "backslashreplace") for line in csv_lines(lines))
 
 
 def _told(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _parquet(rows: list[dict[str, Any]]) -> bytes:
+ROWS_OF_A_BATCH, BATCHES_OF_A_GROUP = 10_000, 10
+"""What is held as objects, and as Arrow's columns until a row group of Parquet is written."""
+
+
+def _parquet(rows: Iterable[Mapping[str, Any]], file: IO[bytes]) -> None:
     """Raises UserError where pyarrow is not installed."""
     try:
         import pyarrow
@@ -121,10 +141,12 @@ def _parquet(rows: list[dict[str, Any]]) -> bytes:
     kinds = {"string": pyarrow.string(), "int64": pyarrow.int64(), "bool": pyarrow.bool_(),
              "float64": pyarrow.float64()}  # fmt: skip
     schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    whole = [{name: _readable(value) for name, value in row.items()} for row in rows]
-    buffer = io.BytesIO()
-    parquet.write_table(pyarrow.Table.from_pylist(whole, schema=schema), buffer, compression="zstd")
-    return buffer.getvalue()
+    whole = ({name: _readable(value) for name, value in row.items()} for row in rows)
+    lists = iter(lambda: list(islice(whole, ROWS_OF_A_BATCH)), [])
+    batches = (pyarrow.RecordBatch.from_pylist(each, schema=schema) for each in lists)
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        while group := list(islice(batches, BATCHES_OF_A_GROUP)):
+            writer.write_table(pyarrow.Table.from_batches(group))
 
 
 def _readable(value: Any) -> Any:
@@ -132,7 +154,7 @@ def _readable(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
-SAMPLE_TABLES: Mapping[str, Callable[[list[dict[str, Any]]], bytes]] = MappingProxyType(
+SAMPLE_TABLES: Mapping[str, Callable[[Iterable[Mapping[str, Any]], IO[bytes]], None]] = MappingProxyType(
     {"csv": _csv, "parquet": _parquet}
 )
 """Report format -> what writes ``samples.FORMAT``."""
@@ -306,10 +328,13 @@ def export_report(
         return [write_report(run, page, summary, references)]
     folder = out or run.outputs / FOLDER
     material = gather(run, summary)
-    made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
+    made = write_files(folder, dict(_WRITERS[file_format](material)) if file_format in _WRITERS else {})
     if table := SAMPLE_TABLES.get(file_format):
-        made.append((f"samples.{file_format}", table(sample_rows(run, material))))
-    return write_files(folder, dict(made))
+        make_folder(folder)
+        made.append(folder / f"samples.{file_format}")
+        with replacing(made[-1]) as file:
+            table(sample_rows(run, material), file)
+    return made
 
 
 def charts(material: ReportMaterial) -> dict[str, Chart]:

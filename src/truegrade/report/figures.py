@@ -38,7 +38,7 @@ from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Run
-from truegrade.store.facts import CompletionFacts
+from truegrade.store.facts import CompletionFacts, firsts
 
 # ------------------ How tokens, seconds, dollars and lengths are spread over the samples of a run, by outcome.
 
@@ -75,15 +75,8 @@ def read_distributions(run: Run, outcomes: VerdictTable, samples_per_task: int) 
         samples_per_task: samples beyond this number do not count.
     """
     values: dict[str, dict[str, array[float]]] = {name: defaultdict(_no_values) for name, _, _ in _MEASURES}
-    counted: dict[str, bytearray] = defaultdict(bytearray)
-    for completion in run.completion_facts():
-        if not completion.answered or completion.sample >= samples_per_task:
-            continue
-        row = counted[completion.problem_id]
-        row += bytes(max(0, completion.sample + 1 - len(row)))
-        if row[completion.sample]:
-            continue
-        row[completion.sample] = True
+    answered = (each for each in run.completion_facts() if each.answered and each.sample < samples_per_task)
+    for completion in firsts(answered):
         family = family_of(outcomes, completion)
         for name, _, measure in _MEASURES:
             if (value := measure(completion)) is not None:

@@ -97,11 +97,18 @@ def as_csv(table: Table) -> str:
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
     """Rows as CSV, a line feed behind each; cells that hold a carriage return are quoted as well."""
-    lines: list[str] = []
+    return "".join(csv_lines(rows))
+
+
+def csv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The same, a row at a time."""
+    written: list[str] = []
     # csv quotes the characters of its own line end alone
-    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
-    writer.writerows(rows)
-    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+    writer = csv.writer(SimpleNamespace(write=written.append), lineterminator="\r\n")
+    for row in rows:
+        writer.writerow(row)
+        yield "".join(written).removesuffix("\r\n") + "\n"
+        written.clear()
 
 
 _PARTS = ("", " low", " high", " problems")

@@ -96,7 +96,7 @@ class ProblemScores(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of one problem's graded samples."""
 
     cluster: str
-    scores: tuple[float, ...]
+    scores: Sequence[float]
 
 
 def mean_score(metric: str, problems: Sequence[ProblemScores], confidence: float = 0.95) -> Estimate:
@@ -273,28 +273,77 @@ def _shuffled_columns(
     """Column totals after each of many shuffles inside all rows: a row a shuffle, a column a position.
 
     Rows of one total are alike: how many of them get each arrangement is multinomial, which is drawn at once where
-    there are no more arrangements than rows. Elsewhere each row is shuffled.
+    there are no more arrangements than rows. Other rows are drawn column by column where they are many for their
+    totals. Elsewhere each row is shuffled.
     """
     import numpy as np
 
     columns = np.zeros((permutations, positions), dtype=np.int32)  # at most as many as there are rows
-    for total, rows in zip(*np.unique(row_totals, return_counts=True), strict=True):
-        arrangements = comb(positions, int(total))
-        if arrangements <= rows:
-            chosen = np.zeros((arrangements, positions), dtype=np.int32)
-            for each, places in zip(chosen, combinations(range(positions), int(total)), strict=True):
-                each[list(places)] = 1
-            columns += (
-                generator.multinomial(rows, [1 / arrangements] * arrangements, size=permutations).astype(np.int32)
-                @ chosen
-            )
-        else:
+    found = list(zip(*np.unique(row_totals, return_counts=True), strict=True))
+    others = np.zeros(positions, dtype=np.int64)  # rows of each total that are not drawn by arrangement
+    for total, rows in found:
+        others[total] = rows if comb(positions, int(total)) > rows else 0
+    totals = np.flatnonzero(others)
+    together = len(totals) > 0 and others.sum() >= max(
+        _FEWEST_TOGETHER, _MANY_OF_A_TOTAL * (totals[-1] - totals[0] + 1)
+    )
+    for total, rows in found:
+        if not others[total]:
+            columns += _by_arrangement(int(total), rows, positions, permutations, generator)
+        elif not together:
             some = max(1, _SHUFFLED_AT_ONCE // positions)
             row = np.tile(np.arange(positions) < total, (some, 1)).astype(np.int64)  # the type shuffled fastest
             for _ in range(rows):
                 for begin in range(0, permutations, some):
                     part = columns[begin : begin + some]
                     part += generator.permuted(row[: len(part)], axis=1)
+    if together:
+        columns += _by_column(others, permutations, generator)
+    return columns
+
+
+_FEWEST_TOGETHER, _MANY_OF_A_TOTAL = 64, 4
+"""Rows, and rows for each total between the least and the largest one, from which on they are drawn together."""
+
+
+def _by_arrangement(
+    total: int, rows: int, positions: int, permutations: int, generator: np.random.Generator
+) -> np.ndarray:
+    """The same of rows of one total, by how many of them get each arrangement."""
+    import numpy as np
+
+    arrangements = comb(positions, total)
+    chosen = np.zeros((arrangements, positions), dtype=np.int32)
+    for each, places in zip(chosen, combinations(range(positions), total), strict=True):
+        each[list(places)] = 1
+    counts = generator.multinomial(rows, [1 / arrangements] * arrangements, size=permutations)
+    made: np.ndarray = counts.astype(np.int32) @ chosen
+    return made
+
+
+def _by_column(rows: np.ndarray, permutations: int, generator: np.random.Generator) -> np.ndarray:
+    """The same of rows of all totals, column by column.
+
+    A row that lacks ``s`` passes before the last ``m`` columns has one in the next with the chance ``s / m``,
+    whatever it had before: rows that lack as many are alike from there on.
+
+    Args:
+        rows: how many there are of each total from 0 to one less than the columns.
+        permutations: shuffles.
+        generator: draws them.
+    """
+    import numpy as np
+
+    positions = len(rows)
+    lacking = np.tile(rows, (permutations, 1))
+    columns = np.empty((permutations, positions), dtype=np.int32)
+    for place in range(positions):
+        used = np.flatnonzero(lacking.any(axis=0))
+        low, high = max(used[0], 1), used[-1] + 1  # rows that lack nothing get nothing
+        drawn = generator.binomial(lacking[:, low:high], np.arange(low, high) / (positions - place))
+        lacking[:, low:high] -= drawn
+        lacking[:, low - 1 : high - 1] += drawn
+        columns[:, place] = drawn.sum(axis=1)
     return columns
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from sys import intern
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -16,7 +18,7 @@ from truegrade.extraction.parsing import Fault, Parser
 from truegrade.files.json_text import decode, encode
 from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
-from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, ignore, numbered
+from truegrade.store.journal import FSYNC_EVERY, Journal, LastRecords, Notice, OfSample, ignore, placed
 
 T = TypeVar("T", Completion, Verdict)
 
@@ -108,37 +110,43 @@ class VerdictFacts(VerdictKind, frozen=True, kw_only=True, array_like=True, gc=F
 
 
 F = TypeVar("F", CompletionFacts, VerdictFacts)
+P = TypeVar("P", bound=msgspec.Struct)
+S = TypeVar("S", bound=OfSample)
 
 
-class _OfSample(Protocol):
-    @property
-    def problem_id(self) -> str: ...
-    @property
-    def sample(self) -> int: ...
-
-
-def sample_hash(record: _OfSample) -> int:
+def sample_hash(record: OfSample) -> int:
     """Stands for a sample in sets of this process: 64 bits, where its id would take hundreds of bytes."""
     return hash((record.problem_id, record.sample))
 
 
-def reply_hash(record: _OfSample, sha256: str) -> int:
+def reply_hash(record: OfSample, sha256: str) -> int:
     """The same of a text with this hash, given as a reply to the sample."""
     return hash((record.problem_id, record.sample, sha256))
+
+
+def firsts(records: Iterable[S]) -> Iterator[S]:
+    """The first record of each sample. The numbers of samples should be bounded: a byte is kept of each."""
+    seen: dict[str, bytearray] = defaultdict(bytearray)
+    for record in records:
+        row = seen[record.problem_id]
+        row += bytes(max(0, record.sample + 1 - len(row)))
+        if not row[record.sample]:
+            row[record.sample] = True
+            yield record
 
 
 PACKED_AT_ONCE = 500
 
 
-class PackedFacts(Sequence[F]):
+class PackedFacts(Sequence[P]):
     """Facts in the order in which they were noted. All but the last lie packed, in some 60 bytes each."""
 
-    def __init__(self, kind: type[F]) -> None:
+    def __init__(self, kind: type[P]) -> None:
         self._decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
         self._packed: list[bytes] = []
-        self._last: list[F] = []
+        self._last: list[P] = []
 
-    def append(self, facts: F) -> None:
+    def append(self, facts: P) -> None:
         """Note one more."""
         self._last.append(facts)
         if len(self._last) == PACKED_AT_ONCE:
@@ -148,7 +156,7 @@ class PackedFacts(Sequence[F]):
     def __len__(self) -> int:
         return len(self._packed) * PACKED_AT_ONCE + len(self._last)
 
-    def __iter__(self) -> Iterator[F]:
+    def __iter__(self) -> Iterator[P]:
         for packed in self._packed:
             yield from decode(zlib.decompress(packed), self._decoder)
         yield from self._last
@@ -258,6 +266,8 @@ class FactIndex(Generic[T, F]):
         self._of: Callable[[T], F] = facts
         self._says: Callable[[T], object] = says
         self._facts: PackedFacts[F] = PackedFacts(kind)
+        self._begins = array("q")
+        """Where the record of each begins."""
         self._bytes = -1
         """Size of the file that the facts are of; -1 before it was read."""
 
@@ -269,14 +279,23 @@ class FactIndex(Generic[T, F]):
         """
         size = self._path.stat().st_size if self._path.exists() else 0
         if size != self._bytes:
-            self._facts = self._read() if size else PackedFacts(self._kind)
+            self._facts, self._begins = PackedFacts(self._kind), array("q")
+            if size:
+                self._read()
             self._bytes = size
         return self._facts
+
+    def last(self, counts: Callable[[F], bool]) -> LastRecords[T]:
+        """The last record of each sample among those that count, to be closed by the caller; raises as `read`."""
+        facts = self.read()
+        placed_facts = zip(self._begins, facts, strict=True)
+        return LastRecords(self._path, self._record, (each for each in placed_facts if counts(each[1])))
 
     def add(self, facts: F, size: int) -> None:
         """Note a record of ``size`` bytes that was appended."""
         if self._bytes >= 0:
             self._facts.append(facts)
+            self._begins.append(self._bytes)
             self._bytes += size
 
     def journal(self, fsync_every: int = FSYNC_EVERY) -> Journal[T]:
@@ -293,24 +312,23 @@ class FactIndex(Generic[T, F]):
             self._bytes = 0  # nothing to read: the facts of a new file are those of what is appended
         return journal
 
-    def _read(self) -> PackedFacts[F]:
+    def _read(self) -> None:
         """Read all records; those that contradict each other are named, for only one of them counts."""
-        found = PackedFacts(self._kind)
         once, again = set[int](), set[int]()
-        for _, record in numbered(self._path, self._record, notice=self._notice):
-            found.append(self._of(record))
+        for _, begin, record in placed(self._path, self._record, notice=self._notice):
+            self._facts.append(self._of(record))
+            self._begins.append(begin)
             if self._says(record) is not None:
                 sample = sample_hash(record)
                 (again if sample in once else once).add(sample)
         if again:
             self._name_contradictions(again)
-        return found
 
     def _name_contradictions(self, among: AbstractSet[int]) -> None:
         """Read the records of these samples anew, which few journals hold any of."""
         first: dict[SampleKey, tuple[int, int]] = {}
         pairs, shown = 0, ""
-        for line, record in numbered(self._path, self._record, notice=ignore):
+        for line, _, record in placed(self._path, self._record, notice=ignore):
             said = self._says(record) if sample_hash(record) in among else None
             if said is not None:
                 earlier, told = first.setdefault(record.key, (line, hash(said)))

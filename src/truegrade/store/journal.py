@@ -10,11 +10,14 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -128,12 +131,12 @@ def read_journal(path: Path, record: type[T], *, notice: Notice = ignore) -> Ite
     Raises:
         BadRecord: the file cannot be read, or a line that is not damaged is not a record of this kind.
     """
-    return (value for _, value in numbered(path, record, notice=notice))
+    return (value for _, _, value in placed(path, record, notice=notice))
 
 
-def numbered(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterator[tuple[int, T]]:
-    """The same with 1-based line numbers."""
-    reader = LineReader(path, record, notice=notice)
+def placed(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterator[tuple[int, int, T]]:
+    """The same with the 1-based number of each line, and the byte at which it begins."""
+    reader, offset = LineReader(path, record, notice=notice), 0
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -147,7 +150,8 @@ def numbered(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterato
                 break
             value = reader.read(line, number)
             if value is not None:
-                yield number, value
+                yield number, offset, value
+            offset += len(line)
     reader.tell()
 
 
@@ -214,6 +218,59 @@ class LineReader(Generic[T]):
                 f"{self._path}: {self._unchecked} lines of an earlier version hold no checksum, so they are read"
                 " unchecked"
             )
+
+
+class OfSample(Protocol):
+    """What says which sample it is of."""
+
+    @property
+    def problem_id(self) -> str:
+        """Of the problem."""
+
+    @property
+    def sample(self) -> int:
+        """Its number, 0-based."""
+
+
+class LastRecords(Generic[T]):
+    """The last record of each sample, read when it is asked for: eight bytes a sample are kept.
+
+    Args:
+        path: of the journal.
+        record: what it holds.
+        begins: of the records that count, in order: where each begins and which sample it is of. The numbers of
+            samples should be bounded: the bytes are kept of all up to the largest one.
+    """
+
+    def __init__(self, path: Path, record: type[T], begins: Iterable[tuple[int, OfSample]]) -> None:
+        self._decoder = msgspec.json.Decoder(record)
+        self._begins: dict[str, array[int]] = defaultdict(_no_numbers)
+        for begin, sample in begins:
+            row = self._begins[sample.problem_id]
+            row.extend([_NOWHERE] * (sample.sample + 1 - len(row)))
+            row[sample.sample] = begin
+        self._file = path.open("rb") if self._begins else BytesIO()
+
+    def of(self, sample: OfSample) -> T | None:
+        """The last record of the sample that counts; None where there is none."""
+        begins = self._begins.get(sample.problem_id, ())
+        if not 0 <= sample.sample < len(begins) or begins[sample.sample] == _NOWHERE:
+            return None
+        self._file.seek(begins[sample.sample])
+        return decode(self._file.readline(), self._decoder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+_NOWHERE = -1
+
+
+def _no_numbers() -> array[int]:
+    return array("q")
 
 
 def followed(path: Path, record: type[T], ended: Callable[[], bool]) -> Iterator[T | None]:

@@ -7,13 +7,13 @@ import platform
 import secrets
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import distribution, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import IO, Any, Literal, Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -183,11 +183,22 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         UserError: the disk is full or the folder may not be written to; the target is as it was.
     """
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """The same of what is written piece by piece: a file that takes the target's place at the end.
+
+    Raises:
+        UserError: as `write_atomically`.
+    """
     partial = path.with_name(path.name + ".partial")
     with writing(path):
         try:
             with partial.open("wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(path)

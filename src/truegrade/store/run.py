@@ -23,7 +23,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.files import run_log
 from truegrade.files.json_text import UNREADABLE, encode, read_json, with_checksum
 from truegrade.files.writing import writing
-from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
+from truegrade.records import Completion, Prompt, Reason, Verdict, sha256_json
 from truegrade.registry import Origin, refuse_another_file
 from truegrade.store.facts import (
     CompletionFacts,
@@ -36,7 +36,7 @@ from truegrade.store.facts import (
     verdict_facts,
     verdict_said,
 )
-from truegrade.store.journal import Journal, Notice, followed, ignore, read_journal
+from truegrade.store.journal import Journal, LastRecords, Notice, followed, ignore, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 
 _log = logging.getLogger(__name__)
@@ -227,6 +227,18 @@ class Run:
         """
         return read_journal(self.verdicts_path(self.profile_id(profile)), Verdict, notice=self._notice)
 
+    def last_completions(self, counts: Callable[[CompletionFacts], bool]) -> LastRecords[Completion]:
+        """The last completion of each sample that counts, texts and all; to be closed by the caller.
+
+        Raises:
+            BadRecord: as `completion_facts`.
+        """
+        return self._completions.last(counts)
+
+    def last_verdicts(self, profile: str | None, counts: Callable[[VerdictFacts], bool]) -> LastRecords[Verdict]:
+        """The same of the verdicts under a profile, given as for `verdict_facts`, which says what it raises."""
+        return self._verdict_index(self.profile_id(profile)).last(counts)
+
     def verdict_facts(self, profile: str | None = None) -> Sequence[VerdictFacts]:
         """The same without the answers; those that contradict each other are named to the notice.
 
@@ -272,13 +284,11 @@ class Run:
             self._prompts = {line.problem_id: line.prompt for line in lines}
         return self._prompts
 
-    def answered(self) -> set[SampleKey]:
-        """Samples that have a reply and need not be asked for again."""
-        return {facts.key for facts in self.completion_facts() if facts.answered}
-
-    def answered_hashes(self) -> set[int]:
-        """The same as `sample_hash` of each, which takes a third of the memory."""
+    def answered(self) -> set[int]:
+        """The `sample_hash` of every sample that has a reply and need not be asked for again."""
         return {sample_hash(facts) for facts in self.completion_facts() if facts.answered}
+
+    answered_hashes = answered
 
     def graded(self, profile: str, *, anew: str | None = None, problems: Container[str] | None = None) -> set[int]:
         """The `reply_hash` of every reply with a verdict on disk under a profile (``name@version``).
@@ -316,7 +326,7 @@ class Run:
             lines: each without its newline, and what is kept of it.
             appended: told of each that was new.
         """
-        present = self.answered_hashes()
+        present = self.answered()
         failed = {sample_hash(facts) for facts in self.completion_facts() if not facts.answered}
 
         def is_new(facts: CompletionFacts) -> bool:

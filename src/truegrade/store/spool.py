@@ -22,6 +22,12 @@ from truegrade.store.importers.base import PENDING
 IN_MEMORY_BYTES = 1 << 23
 
 
+def unnamed_file(place: Path) -> SpooledTemporaryFile[bytes]:
+    """A file without a name on the disk of a path, perhaps of one that is not there yet; in memory while small."""
+    there = next(above for above in (place, *place.absolute().parents) if above.is_dir())
+    return SpooledTemporaryFile(IN_MEMORY_BYTES, dir=str(there))
+
+
 class Spool:
     """Encoded completions, and what is kept of each.
 
@@ -38,8 +44,7 @@ class Spool:
         self.most_samples = 0
         """One more than the largest number of a sample."""
         self._folder = folder
-        there = next(above for above in (folder, *folder.absolute().parents) if above.is_dir())
-        self._file = SpooledTemporaryFile(IN_MEMORY_BYTES, dir=str(there))  # noqa: SIM115 - closed by `__exit__`
+        self._file = unnamed_file(folder)
 
     def __enter__(self) -> Self:
         return self

@@ -33,7 +33,7 @@ from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.loading import load_for
-from truegrade.pipeline.verdicts import Progress, answer_of
+from truegrade.pipeline.verdicts import Progress, answer_of, counted_by_sample, verdict_table
 from truegrade.profiles import open_profile, open_stored
 from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
 from truegrade.report import format as fmt
@@ -346,19 +346,21 @@ class _Drawn:
         self.profile = summary.profile
         self.tallies: list[TaskTally] = [tally for tally in tallies_of(summary) if tally.n]
         counted = {tally.task_id for tally in self.tallies}
-        last = {
-            fact.key: fact
-            for fact in run.verdict_facts(self.profile)
-            if fact.problem_id in counted and fact.sample < run.manifest.samples_per_task
-        }
-        self._facts = {key: fact for key, fact in last.items() if fact.reason is not Reason.GRADER_ERROR}
+        facts = run.verdict_facts(self.profile)
+        self._outcomes = verdict_table(facts, counted, run.manifest.samples_per_task)
 
     def keys(self, most: int, *, passed: bool) -> dict[SampleKey, str]:
         """The first of all passes, or of all failures, in a random order: a larger draw holds the smaller one."""
-        given = (key for key, fact in self._facts.items() if fact.passed is passed)
-        keys = sorted(given, key=lambda key: (key.problem_id, key.sample))
+        keys = [
+            SampleKey(task, sample)
+            for task in sorted(self._outcomes)
+            for sample, outcome in counted_by_sample(self._outcomes[task])
+            if outcome.passed is passed
+        ]
         random.Random(f"{self._seed} {passed}").shuffle(keys)
-        return {key: self._facts[key].completion_sha256 for key in keys[:most]}
+        chosen = dict.fromkeys(keys[:most], "")
+        facts = self.run.verdict_facts(self.profile)
+        return chosen | {fact.key: fact.completion_sha256 for fact in facts if fact.key in chosen}
 
     def planned(self, audit: int | None, width: float | None) -> CorrectedPass:
         """What an audit of so many passes, or for an interval of so much, should give."""
@@ -386,12 +388,10 @@ class _Drawn:
         if judge is None:
             return plan
         judge.notice(planned_sentence(plan))
-        keys = self.keys(plan.wanted, passed=True) | self.keys(failures_wanted, passed=False)
-        samples = judge.judge(self.run, self.profile, keys)
-        parts = {
-            passed: [line for key, line in samples.items() if self._facts[key].passed is passed]
-            for passed in (True, False)
-        }
+        wanted = {True: plan.wanted, False: failures_wanted}
+        drawn = {passed: self.keys(most, passed=passed) for passed, most in wanted.items()}
+        samples = judge.judge(self.run, self.profile, drawn[True] | drawn[False])
+        parts = {passed: [line for key, line in samples.items() if key in keys] for passed, keys in drawn.items()}
         passes, failures = (self._count(parts[passed], passed=passed) for passed in (True, False))
         rows = self._rows(parts[True], parts[False])
         without = None

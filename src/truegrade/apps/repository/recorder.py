@@ -24,7 +24,6 @@ MAX_ITEMS = 200
 """Parts of one argument."""
 MAX_TESTS = 100
 """Names of tests kept of a function."""
-MAX_WORDS = 160
 _RESUME_AT_START = 0
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 
@@ -218,22 +217,23 @@ class Plugin:
         """Remember how it ended."""
         self.tests += report.when == "call"
         if report.failed:
-            self.failed.setdefault(report.nodeid, _last_line(report.longrepr))
+            self.failed.setdefault(report.nodeid, last_line(report.longrepr))
 
     def pytest_collectreport(self, report: Any) -> None:
         """Remember what could not be collected."""
         if report.failed:
-            self.failed.setdefault(report.nodeid, _last_line(report.longrepr))
+            self.failed.setdefault(report.nodeid, last_line(report.longrepr))
 
 
 def _too_long(number: int, frame: object) -> None:
     raise TooLong("took more seconds than a test may")
 
 
-def _last_line(words: object) -> str:
+def last_line(words: object) -> str:
+    """What pytest says of a failure in its first line that is marked so, else in its last one."""
     lines = [line for line in str(words).splitlines() if line.strip()]
     told = [line for line in lines if line.startswith("E  ")][:1] or lines[-1:]
-    return " ".join(" ".join(told)[: 4 * MAX_WORDS].removeprefix("E").split())[:MAX_WORDS]
+    return " ".join(" ".join(told)[:640].removeprefix("E").split())[:160]
 
 
 def lay_out(root: str, files: dict[str, str]) -> None:

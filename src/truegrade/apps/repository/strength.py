@@ -26,7 +26,7 @@ from truegrade.apps.repository.functions import (
     undecorated,
 )
 from truegrade.apps.repository.outside import drawn_mutants, without_body
-from truegrade.apps.repository.recorder import MAX_TESTS, lay_out, main_arguments
+from truegrade.apps.repository.recorder import MAX_TESTS, last_line, lay_out, main_arguments
 from truegrade.apps.repository.source import import_root, packages_with_tests
 from truegrade.builders.mutation.mutants import Mutant, NotAProgram, normalised
 from truegrade.datasets.executions import write_content
@@ -209,7 +209,7 @@ class WarmTests:
 def runner_source(module: str) -> str:
     """The text of a module that runs in the jail, with what it takes from the recorder."""
     text = files("truegrade.apps.repository").joinpath(f"{module}.py").read_text(encoding="utf-8")
-    shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments))
+    shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments, last_line))
     return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
 
 

@@ -29,7 +29,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 if TYPE_CHECKING:
-    from truegrade.apps.repository.recorder import lay_out, main_arguments
+    from truegrade.apps.repository.recorder import last_line, lay_out, main_arguments
 
 MOST_ENDINGS = 40
 """Tests of one order that may end their process; the rest then counts as not run."""
@@ -164,7 +164,7 @@ class Server:
             reports = runtestprotocol(self.items[name], log=False, nextitem=self.items[left[0]] if left else None)
             failed = [report for report in reports if report.failed]
             took = time.process_time() - cpu, time.monotonic() - began
-            tell([name, "failed" if failed else "passed", *took, _last_line(failed[0].longrepr) if failed else ""])
+            tell([name, "failed" if failed else "passed", *took, last_line(failed[0].longrepr) if failed else ""])
             if failed and not go_on:
                 return
 
@@ -235,10 +235,6 @@ def _defaults_of(text: str, function: FunctionType) -> tuple[Any, Any] | None:
     tree = ast.fix_missing_locations(ast.Expression(bare))
     made = eval(compile(tree, "<defaults>", "eval", dont_inherit=True), function.__globals__)
     return made.__defaults__, made.__kwdefaults__
-
-
-def _last_line(words: object) -> str:
-    return str(words).strip().rpartition("\n")[2][:160]
 
 
 class TakesOver:

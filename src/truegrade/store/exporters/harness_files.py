@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from typing import IO, Any
 
 import msgspec
 
-from truegrade.files.json_text import encode
+from truegrade.files.json_text import decode, encode
 from truegrade.grading.programs import assemble
 from truegrade.records import (
     Answer,
@@ -29,6 +32,7 @@ from truegrade.statistics import pass_at_k
 from truegrade.statistics.summaries import totals_by_task
 from truegrade.statistics.tally import OFFICIAL, PERCENT, Scale, published_metrics
 from truegrade.store.manifest import Manifest, now
+from truegrade.store.spool import unnamed_file
 
 # ------------------------------------------- What a writer of another harness' files is given, and what it is.
 
@@ -81,15 +85,44 @@ def write_line(file: IO[bytes], row: Mapping[str, Any]) -> None:
     file.write(encode(row) + b"\n")
 
 
-def by_problem(
-    samples: Iterable[Exported], problems: Mapping[str, Problem]
-) -> Iterator[tuple[Problem, list[Exported]]]:
-    """Samples of each problem in order of their number, problems in the data set's order, empty ones included."""
-    found: dict[str, list[Exported]] = defaultdict(list)
-    for sample in samples:
-        found[sample.problem.id].append(sample)
-    for key, problem in problems.items():
-        yield problem, sorted(found.get(key, ()), key=lambda item: item.completion.sample)
+@contextmanager
+def kept_by_problem(
+    samples: Iterable[Exported], kept: Callable[[Exported], Any], file: IO[bytes]
+) -> Iterator[Callable[[Problem], list[Any]]]:
+    """What a format writes of the samples of a problem, in order of their number; empty where it has none.
+
+    Until it is asked for it lies in an unnamed file.
+
+    Args:
+        samples: in any order.
+        kept: what is written of a sample: plain values.
+        file: that will be written, beside which the unnamed file lies.
+    """
+    decoder = msgspec.json.Decoder(Any)
+    places: dict[str, array[int]] = defaultdict(lambda: array("q"))
+    """By problem: number of a sample and where it begins, for each in turn."""
+
+    def read(begin: int) -> Any:
+        spool.seek(begin)
+        return decode(spool.readline(), decoder)
+
+    def of(problem: Problem) -> list[Any]:
+        found = places.get(problem.id, array("q"))
+        return [read(begin) for _, begin in sorted(zip(found[::2], found[1::2], strict=True))]
+
+    with unnamed_file(Path(str(getattr(file, "name", "")))) as spool:
+        for sample in samples:
+            places[sample.problem.id].extend((sample.completion.sample, spool.tell()))
+            spool.write(encode(kept(sample)) + b"\n")
+        yield of
+
+
+def write_list(file: IO[bytes], values: Iterable[Any]) -> None:
+    """A JSON array, one value after the other."""
+    file.write(b"[")
+    for place, value in enumerate(values):
+        file.write((b"," if place else b"") + encode(value))
+    file.write(b"]")
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -105,20 +138,28 @@ def by_problem(
 
 def write_blog(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]) -> None:
     """Write one document, indented by four as the post does."""
-    rows = {
-        str(index): _row(problem, found) for index, (problem, found) in enumerate(by_problem(samples, problems))
-    }
-    file.write(encode(rows, indent=4) + b"\n")
+    with kept_by_problem(samples, _blog_sample, file) as kept:
+        between = b"{\n"
+        for index, problem in enumerate(problems.values()):
+            row = encode(_row(problem, kept(problem)), indent=4).replace(b"\n", b"\n    ")
+            file.write(b'%b    "%d": %b' % (between, index, row))
+            between = b",\n"
+    file.write(b"\n}\n" if problems else b"{}\n")
 
 
-def _row(problem: Problem, samples: Sequence[Exported]) -> dict[str, Any]:
-    asked = [(problem.id, sample.completion) for sample in samples if not sample.reused]
-    seconds = totals_by_task((key, _seconds(completion)) for key, completion in asked).get(problem.id, 0)
-    tokens = totals_by_task((key, _tokens(completion)) for key, completion in asked).get(problem.id, 0)
+def _blog_sample(sample: Exported) -> tuple[str, bool, float | None, float | None]:
+    """Text, whether it was taken over, seconds and tokens."""
+    return sample.kept, sample.reused, _seconds(sample.completion), _tokens(sample.completion)
+
+
+def _row(problem: Problem, samples: Sequence[tuple[str, bool, float | None, float | None]]) -> dict[str, Any]:
+    asked = [sample for sample in samples if not sample[1]]
+    seconds = totals_by_task((problem.id, seconds) for _, _, seconds, _ in asked).get(problem.id, 0)
+    tokens = totals_by_task((problem.id, tokens) for _, _, _, tokens in asked).get(problem.id, 0)
     return {
         **_upstream(problem),
         **({"need_reproduce": False} if len(asked) < len(samples) else {}),
-        "completion_list": [sample.kept for sample in samples],
+        "completion_list": [text for text, _, _, _ in samples],
         "time_taken": seconds,
         "total_tokens": None if tokens is None else int(tokens),
     }
@@ -194,8 +235,9 @@ def write_bigcode_generations(
     samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]
 ) -> None:
     """Write one document."""
-    lists = [[whole_program(sample) for sample in rows] for _, rows in by_problem(samples, problems)]
-    file.write(encode(lists) + b"\n")
+    with kept_by_problem(samples, whole_program, file) as kept:
+        write_list(file, map(kept, problems.values()))
+    file.write(b"\n")
 
 
 BIGCODE_GENERATIONS = Exporter(
@@ -219,19 +261,15 @@ _KS = (1, 10, 100)
 
 def write_evalplus_results(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]) -> None:
     """Write all graded samples as one document."""
-    graded = (sample for sample in samples if sample.reason is not None)
-    tasks = {
-        problem.id: [_graded_row(sample) for sample in rows]
-        for problem, rows in by_problem(graded, problems)
-        if rows
-    }
-    document = {
-        "date": now(),
-        "hash": next(iter(problems.values())).dataset_sha256 if problems else "",
-        "eval": tasks,
-        "pass_at_k": _rates(list(tasks.values())),
-    }
-    file.write(encode(document) + b"\n")
+    head = {"date": now(), "hash": next(iter(problems.values())).dataset_sha256 if problems else ""}
+    statuses: list[list[tuple[str, str | None]]] = []
+    file.write(encode(head)[:-1] + b',"eval":{')
+    with kept_by_problem(_graded(samples), _graded_row, file) as kept:
+        for problem in problems.values():
+            if rows := kept(problem):
+                file.write((b"," if statuses else b"") + encode(problem.id) + b":" + encode(rows))
+                statuses.append([(row["base_status"], row["plus_status"]) for row in rows])
+    file.write(b'},"pass_at_k":' + encode(_rates(statuses)) + b"}\n")
 
 
 def _graded_row(sample: Exported) -> dict[str, Any]:
@@ -253,16 +291,16 @@ def _status(reason: Reason | None) -> str:
     return TIMEOUT if reason is Reason.TIME_LIMIT else FAIL
 
 
-def _rates(tasks: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, dict[str, float]]:
+def _rates(tasks: Sequence[Sequence[tuple[str, str | None]]]) -> dict[str, dict[str, float]]:
     """pass@k on the base tests and, where there are plus verdicts, on both, for each k that every task allows."""
-    rates = {"base": _pass_at(tasks, ("base_status",))}
-    if any(row["plus_status"] is not None for rows in tasks for row in rows):
-        rates["plus"] = _pass_at(tasks, ("base_status", "plus_status"))
+    rates = {"base": _pass_at([(len(rows), sum(base == PASS for base, _ in rows)) for rows in tasks])}
+    if any(plus is not None for rows in tasks for _, plus in rows):
+        rates["plus"] = _pass_at([(len(rows), rows.count((PASS, PASS))) for rows in tasks])
     return rates
 
 
-def _pass_at(tasks: Sequence[Sequence[Mapping[str, Any]]], statuses: Sequence[str]) -> dict[str, float]:
-    counts = [(len(rows), sum(all(row[name] == PASS for name in statuses) for row in rows)) for rows in tasks]
+def _pass_at(counts: Sequence[tuple[int, int]]) -> dict[str, float]:
+    """Of samples and passes of each task."""
     fewest = min((n for n, _ in counts), default=0)
     return {f"pass@{k}": fmean(pass_at_k(n, c, k) for n, c in counts) for k in _KS if k <= fewest}
 
@@ -351,27 +389,40 @@ _OTHER_FAILURES = -4
 
 def write_answers(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]) -> None:
     """Write the programs of each problem, in the order in which the evaluator sorts them."""
-    rows = [
-        {"question_id": problem.id, "code_list": [sample.answer.value or "" for sample in found]}
-        for problem, found in by_problem(samples, problems)
-    ]
-    _write(file, sorted(rows, key=lambda row: str(row["question_id"])))
+    with kept_by_problem(samples, lambda sample: sample.answer.value or "", file) as kept:
+        ordered = _by_id(problems)
+        write_list(file, ({"question_id": problem.id, "code_list": kept(problem)} for problem in ordered))
+    file.write(b"\n")
 
 
 def write_eval_all(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]) -> None:
     """Write problems, answers and verdicts together."""
-    _write(file, [_evaluated(problem, found) for problem, found in _graded(samples, problems)])
+    with kept_by_problem(_graded(samples), _evaluated_sample, file) as kept:
+        found = ((problem, kept(problem)) for problem in _by_id(problems))
+        write_list(file, (_evaluated(problem, rows) for problem, rows in found if rows))
+    file.write(b"\n")
 
 
 def write_eval(
     samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes], scale: Scale = OFFICIAL
 ) -> None:
     """Write metrics, results and metadata."""
-    rows = [found for _, found in _graded(samples, problems)]
-    results = {str(place): [published_results(sample) for sample in found] for place, found in enumerate(rows)}
-    metadata = [[json.dumps(published_metadata(sample)) for sample in found] for found in rows]
-    passed = {str(place): [s.reason is Reason.PASSED for s in found] for place, found in enumerate(rows)}
-    _write(file, [published_metrics(passed, scale), results, metadata])
+    with kept_by_problem(_graded(samples), _graded_sample, file) as kept:
+        shown = [problem for problem in _by_id(problems) if kept(problem)]
+        passed = {str(place): [passed for _, passed, _ in kept(each)] for place, each in enumerate(shown)}
+        file.write(b"[" + encode(published_metrics(passed, scale)) + b",{")
+        for place, problem in enumerate(shown):
+            results = [results for results, _, _ in kept(problem)]
+            file.write(b'%b"%d":%b' % (b"," if place else b"", place, encode(results)))
+        file.write(b"},")
+        write_list(file, ([metadata for _, _, metadata in kept(problem)] for problem in shown))
+    file.write(b"]\n")
+
+
+def _graded_sample(sample: Exported) -> tuple[list[Any], bool, str]:
+    """Results, whether it passed, and metadata."""
+    metadata = json.dumps(published_metadata(sample))
+    return published_results(sample), sample.reason is Reason.PASSED, metadata
 
 
 def published_results(sample: Exported) -> list[Any]:
@@ -394,16 +445,25 @@ def _code(sample: Exported) -> int:
     return _OTHER_FAILURES if sample.reason is None else _CODES.get(sample.reason, _OTHER_FAILURES)
 
 
-def _graded(samples: Iterable[Exported], problems: Mapping[str, Problem]) -> list[tuple[Problem, list[Exported]]]:
-    """Problems with graded samples, by id as the official benchmark is sorted."""
-    found = by_problem((sample for sample in samples if sample.reason is not None), problems)
-    return sorted(((problem, rows) for problem, rows in found if rows), key=lambda pair: pair[0].id)
+def _graded(samples: Iterable[Exported]) -> Iterator[Exported]:
+    return (sample for sample in samples if sample.reason is not None)
 
 
-def _evaluated(problem: Problem, found: Sequence[Exported]) -> dict[str, Any]:
+def _by_id(problems: Mapping[str, Problem]) -> list[Problem]:
+    """As the official benchmark is sorted."""
+    return sorted(problems.values(), key=lambda problem: problem.id)
+
+
+def _evaluated_sample(sample: Exported) -> tuple[str | None, str, bool, str]:
+    """Text, code, whether it passed, and metadata."""
+    _, passed, metadata = _graded_sample(sample)
+    return sample.completion.text, sample.answer.value or "", passed, metadata
+
+
+def _evaluated(problem: Problem, found: Sequence[tuple[str | None, str, bool, str]]) -> dict[str, Any]:
     task = problem.task
     assert isinstance(task, ContestTask)  # the exporter covers contest problems alone
-    graded = [sample.reason is Reason.PASSED for sample in found]
+    texts, codes, graded, metadata = (list(column) for column in zip(*found, strict=True))
     return {
         "question_title": task.title,
         "question_content": task.question,
@@ -413,16 +473,12 @@ def _evaluated(problem: Problem, found: Sequence[Exported]) -> dict[str, Any]:
         "contest_date": datetime.fromisoformat(problem.tags["contest_date"]).isoformat(),
         "starter_code": task.starter_code,
         "difficulty": problem.tags["difficulty"],
-        "output_list": [sample.completion.text for sample in found],
-        "code_list": [sample.answer.value or "" for sample in found],
+        "output_list": texts,
+        "code_list": codes,
         "graded_list": graded,
         "pass@1": graded.count(True) / len(graded),
-        "metadata": [json.dumps(published_metadata(sample)) for sample in found],
+        "metadata": metadata,
     }
-
-
-def _write(file: IO[bytes], document: Any) -> None:
-    file.write(encode(document) + b"\n")
 
 
 Write = Callable[[Iterable[Exported], Mapping[str, Problem], IO[bytes]], None]

@@ -6,11 +6,14 @@ A zip of JSON documents. Names and fields: UKGovernmentBEIS/inspect_ai 0.3.285 `
 
 from __future__ import annotations
 
+import shutil
 import string
+import time
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
+from pathlib import Path
 from statistics import fmean
 from typing import IO, Any
 
@@ -20,8 +23,10 @@ from truegrade.files.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
 from truegrade.store.exporters.harness_files import Exported, Exporter
+from truegrade.store.facts import PackedFacts
 from truegrade.store.importers.logs import FORM
 from truegrade.store.manifest import Manifest, now
+from truegrade.store.spool import unnamed_file
 
 # --------------------------------- The head of an Inspect log: which task, data, model and settings a run had.
 # Fields: UKGovernmentBEIS/inspect_ai 0.3.285 ``log/_log.py`` (EvalSpec, EvalPlan) and
@@ -118,28 +123,94 @@ _STOPS = {"stop": "stop", "length": "max_tokens", "max_tokens": "max_tokens", "c
 
 def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]) -> None:
     """Write the log: start, one document a sample, then what sums them up; one sample is held at a time."""
-    summaries: list[dict[str, Any]] = []
     passed: dict[str, list[bool]] = defaultdict(list)
     start: dict[str, Any] = {}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    answered = 0
+    summaries = unnamed_file(Path(str(getattr(file, "name", ""))))
+    with summaries, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.filelist = _Members()  # type: ignore[assignment]
+        archive.NameToInfo = _NoNames()
         for sample in samples:
             if not start:
                 start = {"version": LOG_VERSION, "eval": specification(sample, problems), "plan": plan(sample)}
                 _add(archive, "_journal/start.json", start)
             document = _sample(sample)
             _add(archive, f"samples/{document['id']}_epoch_{document['epoch']}.json", document)
-            summaries.append(_summary(document))
+            summaries.write((b"," if answered else b"[") + encode(_summary(document)))
+            answered += 1
             if sample.verdict is not None:
                 passed[sample.problem.id].append(sample.verdict.passed)
         epochs = start["eval"]["config"]["epochs"] if start else 1
         scores = {problem: fmean(row) for problem, row in passed.items()}
-        _add(archive, "summaries.json", summaries)
+        summaries.write(b"]" if answered else b"[]")
+        _add_file(archive, "summaries.json", summaries)
         _add(archive, "reductions.json", [_reduction(scores)])
-        _add(archive, "header.json", {**start, **_outcome(scores, problems, len(summaries), epochs)})
+        _add(archive, "header.json", {**start, **_outcome(scores, problems, answered, epochs)})
 
 
 def _add(archive: zipfile.ZipFile, name: str, document: Any) -> None:
     archive.writestr(name, encode(document))
+
+
+def _add_file(archive: zipfile.ZipFile, name: str, content: IO[bytes]) -> None:
+    """What was written to a file, as `_add` writes a document."""
+    member = _member(name, time.localtime()[:6])
+    member.file_size = content.tell()  # says whether the zip must hold more than 32 bits of it
+    content.seek(0)
+    with archive.open(member, "w") as target:
+        shutil.copyfileobj(content, target)
+
+
+def _member(name: str, written: tuple[int, ...]) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name, written[:6])  # type: ignore[arg-type]
+    member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+    return member
+
+
+class _PackedMember(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    name: str
+    written: tuple[int, ...]
+    numbers: tuple[int, int, int, int, int]
+
+
+class _Members:
+    """Members of a zip that is written, packed: Python's own list holds a thousand bytes of each until the end."""
+
+    def __init__(self) -> None:
+        self._packed = PackedFacts(_PackedMember)
+
+    def append(self, member: zipfile.ZipInfo) -> None:
+        """Note one that was written."""
+        numbers = (
+            member.CRC,
+            member.compress_size,
+            member.file_size,
+            member.header_offset,
+            member.flag_bits,
+        )
+        self._packed.append(_PackedMember(member.filename, member.date_time, numbers))
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __iter__(self) -> Iterator[zipfile.ZipInfo]:
+        for packed in self._packed:
+            member = _member(packed.name, packed.written)
+            (
+                member.CRC,
+                member.compress_size,
+                member.file_size,
+                member.header_offset,
+                member.flag_bits,
+            ) = packed.numbers
+            yield member
+
+
+class _NoNames(dict[str, zipfile.ZipInfo]):
+    """Names of members, which only a reader looks up."""
+
+    def __setitem__(self, name: str, member: zipfile.ZipInfo) -> None:
+        pass
 
 
 def _sample(sample: Exported) -> dict[str, Any]:
