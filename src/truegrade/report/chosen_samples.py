@@ -19,7 +19,7 @@ from truegrade.analysis.standings import Matrix, outcomes_of, rule_matrix
 from truegrade.extraction.thinking import Weight, final_channel, words
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import Summary, read_summary
-from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side, verdict_table
+from truegrade.pipeline.verdicts import VerdictTable, disputed, graded, side_by_side
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.figures import Distribution, read_distributions
 from truegrade.report.markup import Markup, el, join

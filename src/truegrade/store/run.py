@@ -288,8 +288,6 @@ class Run:
         """The `sample_hash` of every sample that has a reply and need not be asked for again."""
         return {sample_hash(facts) for facts in self.completion_facts() if facts.answered}
 
-    answered_hashes = answered
-
     def graded(self, profile: str, *, anew: str | None = None, problems: Container[str] | None = None) -> set[int]:
         """The `reply_hash` of every reply with a verdict on disk under a profile (``name@version``).
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import shutil
 import string
-import time
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean
@@ -23,7 +22,6 @@ from truegrade.files.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
 from truegrade.store.exporters.harness_files import Exported, Exporter
-from truegrade.store.facts import PackedFacts
 from truegrade.store.importers.logs import FORM
 from truegrade.store.manifest import Manifest, now
 from truegrade.store.spool import unnamed_file
@@ -128,8 +126,6 @@ def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO
     answered = 0
     summaries = unnamed_file(Path(str(getattr(file, "name", ""))))
     with summaries, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.filelist = _Members()  # type: ignore[assignment]
-        archive.NameToInfo = _NoNames()
         for sample in samples:
             if not start:
                 start = {"version": LOG_VERSION, "eval": specification(sample, problems), "plan": plan(sample)}
@@ -154,63 +150,9 @@ def _add(archive: zipfile.ZipFile, name: str, document: Any) -> None:
 
 def _add_file(archive: zipfile.ZipFile, name: str, content: IO[bytes]) -> None:
     """What was written to a file, as `_add` writes a document."""
-    member = _member(name, time.localtime()[:6])
-    member.file_size = content.tell()  # says whether the zip must hold more than 32 bits of it
     content.seek(0)
-    with archive.open(member, "w") as target:
+    with archive.open(name, "w", force_zip64=True) as target:
         shutil.copyfileobj(content, target)
-
-
-def _member(name: str, written: tuple[int, ...]) -> zipfile.ZipInfo:
-    member = zipfile.ZipInfo(name, written[:6])  # type: ignore[arg-type]
-    member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
-    return member
-
-
-class _PackedMember(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    name: str
-    written: tuple[int, ...]
-    numbers: tuple[int, int, int, int, int]
-
-
-class _Members:
-    """Members of a zip that is written, packed: Python's own list holds a thousand bytes of each until the end."""
-
-    def __init__(self) -> None:
-        self._packed = PackedFacts(_PackedMember)
-
-    def append(self, member: zipfile.ZipInfo) -> None:
-        """Note one that was written."""
-        numbers = (
-            member.CRC,
-            member.compress_size,
-            member.file_size,
-            member.header_offset,
-            member.flag_bits,
-        )
-        self._packed.append(_PackedMember(member.filename, member.date_time, numbers))
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __iter__(self) -> Iterator[zipfile.ZipInfo]:
-        for packed in self._packed:
-            member = _member(packed.name, packed.written)
-            (
-                member.CRC,
-                member.compress_size,
-                member.file_size,
-                member.header_offset,
-                member.flag_bits,
-            ) = packed.numbers
-            yield member
-
-
-class _NoNames(dict[str, zipfile.ZipInfo]):
-    """Names of members, which only a reader looks up."""
-
-    def __setitem__(self, name: str, member: zipfile.ZipInfo) -> None:
-        pass
 
 
 def _sample(sample: Exported) -> dict[str, Any]:
