@@ -151,16 +151,11 @@ _MOST_BYTES = 256 * 10**6
 """Of controls on disk."""
 
 
-def controls_folder() -> Path:
-    """``truegrade/controls`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    return user_cache("controls")
-
-
 class ControlsKept:
     """Controls of suites: found once, kept in memory for those graded last, and on disk.
 
     Args:
-        folder: where; None for `controls_folder`.
+        folder: where; None for ``truegrade/controls`` under ``XDG_CACHE_HOME`` or ``~/.cache``.
         kept: suites in memory.
     """
 
@@ -197,7 +192,7 @@ class ControlsKept:
         return None if found is None else _decoded(found)
 
     def _disk(self) -> KeptOnDisk:
-        return KeptOnDisk(self._folder or controls_folder(), _MOST_BYTES)
+        return KeptOnDisk(self._folder or user_cache("controls"), _MOST_BYTES)
 
 
 _decoded = msgspec.json.Decoder(SuiteControls).decode
