@@ -27,7 +27,7 @@ from truegrade.agents.steps import (
     prompt_tests,
     visible_problem,
 )
-from truegrade.errors import BadRecord, UnknownName
+from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
@@ -399,6 +399,11 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
                     f"{self.name} argument", name, self.args, "`truegrade list agents` explains them"
                 )
 
+    def no_words(self, problem: VisibleProblem) -> UserError:
+        """The error that a problem is none of those that it can work on."""
+        covered = ", ".join(self.covers)
+        return UserError(f"agent {self.name!r} has no words for {problem.benchmark!r}; it covers {covered}")
+
 
 class RoleModel(NamedTuple):
     """The model of one role, where it is another than the run's; arguments as of `truegrade.models.open_model`."""
@@ -439,7 +444,11 @@ class Agent(Protocol):
         """
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
-        """Work on one sample until there is an answer. A Reply without text could not be finished."""
+        """Work on one sample until there is an answer. A Reply without text could not be finished.
+
+        Raises:
+            BudgetSpent: as `Session.ask` does; who asked for the answer gives the sample up.
+        """
 
 
 def sees_official_tests(agent: Agent) -> bool:
@@ -563,7 +572,10 @@ class AgentModel:
             key.sample, problem, prompt, sampling,
             model=self._model, models=self._models, log=self._log, official_tests=tests,
         )  # fmt: skip
-        return await self._agent.answer(session, self._executor)
+        try:
+            return await self._agent.answer(session, self._executor)
+        except BudgetSpent:
+            return session.give_up()
 
     async def close(self) -> None:
         """Release the connections of the models."""
