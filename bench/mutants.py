@@ -13,13 +13,13 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from bench.rounds import ended_cpu_s
 from truegrade.apps.repository.build import take_inventory
 from truegrade.apps.repository.source import import_root, read_tree
 from truegrade.apps.repository.strength import StrengthOptions, measure_functions, open_sandbox, survey_tests
@@ -57,10 +57,9 @@ def _print(folder: str, tool: str, counts: tuple[int, int] | None, seconds: floa
 
 def _timed(command: list[str], place: Path) -> tuple[str, float]:
     """What a command writes, and the CPU seconds of it and of all that it waited for."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = ended_cpu_s()
     done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout, ended_cpu_s() - before
 
 
 def _own(folder: str, most: int) -> tuple[int, int]:
@@ -89,7 +88,3 @@ def _mutmut(folder: str, python: str) -> tuple[tuple[int, int] | None, float]:
         text, seconds = _timed([python, "-m", "mutmut", "run", "--max-children", "1"], copy)
     found = _TOLD.findall(text)
     return ((int(found[-1][0]), int(found[-1][1])) if found else None), seconds
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,6 @@ function on each input in turn.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.rounds import ended_cpu_s
 from truegrade.grading.contests.driver import import_string
 
 BACKSTOP_S = 60.0
@@ -59,9 +59,9 @@ def measured(runs: Sequence[Run], workers: int) -> tuple[float, float]:
         files = [Path(folder, f"program{number}.py") for number in range(len(runs))]
         for file, run in zip(files, runs, strict=True):
             file.write_text(run.program)
-        began, used = time.perf_counter(), _children_cpu_s()
+        began, used = time.perf_counter(), ended_cpu_s()
         list(pool.map(_every_process, files, runs))
-        return _children_cpu_s() - used, time.perf_counter() - began
+        return ended_cpu_s() - used, time.perf_counter() - began
 
 
 def _every_process(file: Path, run: Run) -> None:
@@ -81,8 +81,3 @@ def _lacks_a_name(run: Run) -> bool:
         file.write(run.program)
         file.flush()
         return "NameError" in _process(Path(file.name), run.given[0])
-
-
-def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

@@ -86,7 +86,3 @@ def _built(repository: str, seed: str, workers: str) -> tuple[dict[str, Any], di
         rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     tags = [row["tags"] for row in rows]
     return told, {tier: [float(one["strength"]) for one in tags if one["tier"] == tier] for tier in TIERS}
-
-
-if __name__ == "__main__":
-    main()

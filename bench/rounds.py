@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -40,6 +41,12 @@ def parser(text: str | None, *, rounds: int, workers: int | None = 2) -> argpars
     if workers is not None:
         made.add_argument("--workers", type=int, default=workers)
     return made
+
+
+def ended_cpu_s() -> float:
+    """CPU seconds of processes below this one that it waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def tree_cpu_s() -> float:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import tempfile
 import time
 import zlib
@@ -32,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 import truegrade
+from bench.rounds import ended_cpu_s
 from truegrade.benchmarks import load_benchmark
 from truegrade.pipeline.grade import Grader, LocalGrader, grade_run
 from truegrade.pipeline.importing import import_file, opened
@@ -114,13 +114,9 @@ def _warm(grader: Grader, graded: Callable[[Grader], Cost]) -> float:
 
 
 def _cost(work: Callable[[], None]) -> Cost:
-    def below() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
-    own_s, below_s = time.process_time(), below()
+    own_s, below_s = time.process_time(), ended_cpu_s()
     work()
-    return Cost(time.process_time() - own_s, below() - below_s)
+    return Cost(time.process_time() - own_s, ended_cpu_s() - below_s)
 
 
 def _grade(run: truegrade.Run, problems: Mapping[str, Problem], grader: Grader) -> None:

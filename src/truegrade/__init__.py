@@ -19,13 +19,12 @@ __all__ = ["Run", "__version__", "compare", "export", "generate", "grade", "load
 
 if TYPE_CHECKING:
     from truegrade.api import compare, export, generate, grade, load, run
-    from truegrade.api.pairs import run_all
-    from truegrade.api.suites import run_suite
+    from truegrade.api.pairs import run_all, run_suite
     from truegrade.store import Run
 
 _HOMES = dict.fromkeys(("compare", "export", "generate", "grade", "load", "run"), "truegrade.api")
 _HOMES["run_all"] = "truegrade.api.pairs"
-_HOMES["run_suite"] = "truegrade.api.suites"
+_HOMES["run_suite"] = "truegrade.api.pairs"
 _HOMES["Run"] = "truegrade.store"
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from support import scripted_agents as agents
 from truegrade.agents import open_agent
-from truegrade.agents.model import AgentModel, AgentPrompts
-from truegrade.agents.session import CPU_S, NOT_RUN, try_candidate
+from truegrade.agents.session import CPU_S, NOT_RUN, AgentModel, AgentPrompts, try_candidate
 from truegrade.agents.steps import StepLog, read_steps, visible_problem
 from truegrade.benchmarks import load_benchmark
 from truegrade.models.base import Reply, generate_sample

@@ -9,11 +9,10 @@ from click.testing import CliRunner
 import truegrade
 from support import scripted_server as scripted
 from truegrade.benchmarks import load_benchmark
-from truegrade.benchmarks.own_rows import rows_of_pairs
+from truegrade.benchmarks.own_rows import Change, rows_of_pairs
 from truegrade.cli import main
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import FunctionTask, Problem
-from truegrade.records.pairing import Change
 from truegrade.statistics.reasoning import summarise_changed
 from truegrade.statistics.reasoning_records import Draw, PredictionPrompt
 

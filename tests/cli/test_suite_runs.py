@@ -17,7 +17,7 @@ import pytest
 import truegrade
 from support import contest_files
 from support import scripted_server as scripted
-from truegrade.api.suites import run_suite
+from truegrade.api.pairs import run_suite
 from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark
 from truegrade.records.config import Sampling
 

@@ -20,7 +20,7 @@ from truegrade.builders.list_language import (
     read_weights,
     source,
 )
-from truegrade.builders.recheck import check_rows
+from truegrade.builders.mutation.file import check_rows
 from truegrade.datasets.download import sha256
 from truegrade.datasets.executions import encode_rows
 from truegrade.datasets.identity import identity

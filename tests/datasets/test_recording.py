@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.builders.recheck import check_rows
+from truegrade.builders.mutation.file import check_rows
 from truegrade.datasets.executions import (
     ExecutionRow,
     NotRecorded,

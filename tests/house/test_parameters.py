@@ -11,8 +11,7 @@ import truegrade
 from truegrade import api
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import plan, standings
-from truegrade.api.pairs import run_all
-from truegrade.api.suites import run_suite
+from truegrade.api.pairs import run_all, run_suite
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.correcting import corrected_runs
 from truegrade.apps.assay.hardening import harden

@@ -13,7 +13,7 @@ import pytest
 
 import truegrade
 from truegrade.agents.agentcoder import AgentCoder
-from truegrade.agents.model import AgentModel, AgentPrompts
+from truegrade.agents.session import AgentModel, AgentPrompts
 from truegrade.agents.steps import VisibleProblem, prompt_tests, visible_problem
 from truegrade.errors import UserError
 from truegrade.models import open_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.reference import benches, commands, interface, records, rules, tasks
+from tools.reference import catalogues, commands, interface, records
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -15,9 +15,9 @@ def pages() -> dict[str, str]:
     return {
         "cli.md": commands.page(),
         "python.md": interface.page(),
-        "profiles.md": rules.page(),
-        "benchmarks.md": tasks.page(),
+        "profiles.md": catalogues.profiles_page(),
+        "benchmarks.md": catalogues.benchmarks_page(),
         "schemas.md": records.page(),
-        "measurements.md": benches.page(),
+        "measurements.md": catalogues.measurements_page(),
         **{f"schemas/{name}": text for name, text in records.files().items()},
     }

@@ -23,7 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truegrade import prompts
-from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, RoleModel, Session, best_of, try_candidate
+from truegrade.agents.session import AgentInfo, AgentRule, RoleModel, Session, best_of, try_candidate
 from truegrade.agents.steps import AgentTrial, AskedStep, Candidate, Role, SettledStep, TriedStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.programs import extract_program
@@ -504,7 +504,4 @@ class AgentCoder:
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Work on one sample; see `truegrade.agents.session.Agent`."""
         work = regenerate if self.settings.variant == "published" else repair
-        try:
-            return await work(session, self.settings, executor)
-        except BudgetSpent:
-            return session.give_up()
+        return await work(session, self.settings, executor)

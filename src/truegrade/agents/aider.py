@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, OfficialTests, Session
+from truegrade.agents.session import AgentInfo, AgentRule, OfficialTests, Session
 from truegrade.agents.steps import AgentTrial, SettledStep, TriedStep, VisibleProblem, file_to_edit, tried_once
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
@@ -96,35 +96,32 @@ class AiderAgent:
         return _chat(problem).prompt()
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
-        """Ask once or twice; see `truegrade.agents.session.Agent`."""
-        try:
-            return await _tries(session, executor)
-        except BudgetSpent:
-            return session.give_up()
+        """Ask once or twice; see `truegrade.agents.session.Agent`.
 
-
-async def _tries(session: Session, executor: Executor) -> Reply:
-    """Every try but the last is followed by its tests' output; the last one's result is kept, too."""
-    if session.official_tests is None:
-        raise UserError(f"agent 'aider' needs the tests of {session.problem.id}, which this run does not give it")
-    chat, file, round_ = _chat(session.problem), file_to_edit(session.problem), 0
-    while True:
-        round_ += 1
-        asked = await session.ask("programmer", round_, 0, chat.prompt())
-        if asked.reply.text is None:
-            return session.give_up()
-        edited = whole_file(asked.reply.text, chat.file)
-        program = chat.content if edited is None else edited
-        if file is not None:
-            program = file.answer(program)
-        tried = session.tried(round_)
-        if tried is None:
-            tried = await asyncio.to_thread(_test, session.official_tests, program, executor)
-            session.conclude(round_, tried)
-        if tried.accepted or round_ == TRIES:
-            reply = session.settle(SettledStep(accepted=tried.accepted, round=round_, index=0), asked)
-            return reply if file is None else msgspec.structs.replace(reply, text=program, form="program")
-        chat = chat.failed(asked.reply.text, tried.candidates[0].trials[0].output)
+        Every try but the last is followed by its tests' output; the last one's result is kept, too.
+        """
+        if session.official_tests is None:
+            raise UserError(
+                f"agent 'aider' needs the tests of {session.problem.id}, which this run does not give it"
+            )
+        chat, file, round_ = _chat(session.problem), file_to_edit(session.problem), 0
+        while True:
+            round_ += 1
+            asked = await session.ask("programmer", round_, 0, chat.prompt())
+            if asked.reply.text is None:
+                return session.give_up()
+            edited = whole_file(asked.reply.text, chat.file)
+            program = chat.content if edited is None else edited
+            if file is not None:
+                program = file.answer(program)
+            tried = session.tried(round_)
+            if tried is None:
+                tried = await asyncio.to_thread(_test, session.official_tests, program, executor)
+                session.conclude(round_, tried)
+            if tried.accepted or round_ == TRIES:
+                reply = session.settle(SettledStep(accepted=tried.accepted, round=round_, index=0), asked)
+                return reply if file is None else msgspec.structs.replace(reply, text=program, form="program")
+            chat = chat.failed(asked.reply.text, tried.candidates[0].trials[0].output)
 
 
 def _test(official_tests: OfficialTests, program: str, executor: Executor) -> TriedStep:
@@ -145,6 +142,5 @@ def _chat(problem: VisibleProblem) -> Chat:
     if (file := file_to_edit(problem)) is not None:
         return first_chat(file.words, PurePosixPath(file.path).name, file.content)
     if problem.benchmark not in BENCHMARKS or not problem.module:
-        covered = ", ".join(INFO.covers)
-        raise UserError(f"agent 'aider' has no words for {problem.benchmark!r}; it covers {covered}")
+        raise INFO.no_words(problem)
     return first_chat(problem.text, f"{problem.module}.py", problem.starter)

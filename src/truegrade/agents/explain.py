@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
+from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
@@ -77,21 +77,16 @@ class Explain:
     def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The question for a description; see `truegrade.agents.session.Agent`."""
         if problem.benchmark not in INFO.covers:
-            covered = ", ".join(INFO.covers)
-            raise UserError(f"agent 'explain' has no words for {problem.benchmark!r}; it covers {covered}")
+            raise INFO.no_words(problem)
         return self._prompt(problem.text)
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Ask for the description, then for the program; see `truegrade.agents.session.Agent`."""
-        try:
-            described = await session.ask("programmer", 1, 0, session.first)
-            if described.reply.text is None:
-                return session.give_up()
-            description = kept_description(described.reply.text, session.problem)
-            second = self.second_prompt(description, session.problem)
-            written = await session.ask("programmer", 2, 0, second)
-        except BudgetSpent:
+        described = await session.ask("programmer", 1, 0, session.first)
+        if described.reply.text is None:
             return session.give_up()
+        description = kept_description(described.reply.text, session.problem)
+        written = await session.ask("programmer", 2, 0, self.second_prompt(description, session.problem))
         if written.reply.text is None:
             return session.give_up()
         return session.settle(SettledStep(accepted=True, round=2, index=0), written)

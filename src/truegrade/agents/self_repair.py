@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
+from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
@@ -161,10 +161,7 @@ class SelfRepair:
         prompt = self._question(session.problem, row, index)
         if prompt is None:
             return _stored_reply(row, index, f"stored/{self.settings.path.name}")
-        try:
-            asked = await session.ask("programmer", 1, 0, prompt)
-        except BudgetSpent:
-            return session.give_up()
+        asked = await session.ask("programmer", 1, 0, prompt)
         if asked.reply.text is None:
             return session.give_up()
         return session.settle(SettledStep(accepted=True, round=1, index=0), asked)
@@ -187,9 +184,7 @@ class SelfRepair:
 
     def _row(self, problem: VisibleProblem) -> AnswerRow:
         if problem.benchmark not in INFO.covers or problem.kind != "contest":
-            raise UserError(
-                f"agent 'self-repair' has no words for {problem.benchmark!r}; it covers {', '.join(INFO.covers)}"
-            )
+            raise INFO.no_words(problem)
         if problem.id not in self._rows:
             raise UserError(
                 f"{self.settings.path}: holds no programs of {problem.id}; choose those it answers with `ids` or"

@@ -24,14 +24,16 @@ from truegrade.agents.steps import (
     StepLog,
     TriedStep,
     VisibleProblem,
+    prompt_tests,
+    visible_problem,
 )
-from truegrade.errors import BadRecord, UnknownName
+from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
 from truegrade.grading.trials import PACKAGES, PytestRun, run_outside
-from truegrade.models.base import Model, Reply, generate_sample
+from truegrade.models.base import Model, Reply, generate_sample, no_sample
 from truegrade.profiles.aider_whole import run_tests
 from truegrade.records import (
     Attempt,
@@ -43,7 +45,7 @@ from truegrade.records import (
     SuiteTask,
     Usage,
 )
-from truegrade.records.config import AgentConfig, Sampling
+from truegrade.records.config import AgentConfig, RequestPolicy, Sampling
 
 # ----------------------------------------- The test executor: candidates against self-made tests, in the jail.
 # Programs and tests are both model-written, so both run inside one jailed process: the tests of an agent are no
@@ -397,6 +399,11 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
                     f"{self.name} argument", name, self.args, "`truegrade list agents` explains them"
                 )
 
+    def no_words(self, problem: VisibleProblem) -> UserError:
+        """The error that a problem is none of those that it can work on."""
+        covered = ", ".join(self.covers)
+        return UserError(f"agent {self.name!r} has no words for {problem.benchmark!r}; it covers {covered}")
+
 
 class RoleModel(NamedTuple):
     """The model of one role, where it is another than the run's; arguments as of `truegrade.models.open_model`."""
@@ -437,7 +444,11 @@ class Agent(Protocol):
         """
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
-        """Work on one sample until there is an answer. A Reply without text could not be finished."""
+        """Work on one sample until there is an answer. A Reply without text could not be finished.
+
+        Raises:
+            BudgetSpent: as `Session.ask` does; who asked for the answer gives the sample up.
+        """
 
 
 def sees_official_tests(agent: Agent) -> bool:
@@ -476,3 +487,97 @@ def _run(problem: Problem, program: str, executor: Executor) -> PytestRun:
     if isinstance(problem.task, FunctionTask):
         return run_outside(problem.task, program, executor)
     return run_tests(problem, program, executor)
+
+
+# --------- The faces that an agent shows the pipeline: it words problems like a profile and answers like a model.
+
+
+class AgentPrompts:
+    """Words problems as an agent does, which is told of each what it may know."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    @property
+    def scores_shots(self) -> Sequence[str]:
+        """Benchmarks whose problems count although a prompt shows them solved."""
+        return self._agent.scores_shots
+
+    def render_prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+        """The first question on a problem; see `Agent.render_prompt`."""
+        return self._agent.render_prompt(visible_problem(problem), prompt_tests(problem))
+
+
+class AgentModel:
+    """An agent in front of a model, for one run.
+
+    Args:
+        agent: what to do.
+        model: whom to ask; its request policy bounds every request, its cost limit the run.
+        executor: runs the agent's programs and tests.
+        log: the run's steps; the caller closes it.
+        problems: what the agent may know of each problem of the run, by id.
+        models: of roles that have another model than the run's; its `RequestPolicy` bounds theirs.
+        official_tests: what runs the tests of each, for an agent that shows their output; else None.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        model: Model,
+        executor: Executor,
+        log: StepLog,
+        problems: Mapping[str, VisibleProblem],
+        official_tests: Mapping[str, OfficialTests] | None = None,
+        models: Mapping[Role, Model] = NO_MODELS,
+    ) -> None:
+        self._agent, self._model, self._executor, self._log = agent, model, executor, log
+        self._problems, self._official_tests, self._models = problems, official_tests or {}, models
+
+    @property
+    def name(self) -> str:
+        """The model's ``provider/name``."""
+        return self._model.name
+
+    @property
+    def base_url(self) -> str | None:
+        """Where the model is served."""
+        return self._model.base_url
+
+    @property
+    def request_policy(self) -> RequestPolicy:
+        """The model's; ``max_connections`` samples are worked on at once, each with one request at a time."""
+        return self._model.request_policy
+
+    @property
+    def adaptations(self) -> tuple[str, ...]:
+        """Parameters that the model's service did not take as asked."""
+        return tuple(
+            said for model in (self._model, *self._models.values()) for said in getattr(model, "adaptations", ())
+        )
+
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Refuse: an agent works on a problem.
+
+        Raises:
+            UserError: always.
+        """
+        raise no_sample(f"{self.name} behind an agent")
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
+        """One sample of the agent: its answer, with the accounts of all its steps."""
+        problem = self._problems[key.problem_id]
+        tests = self._official_tests.get(key.problem_id)
+        session = Session(
+            key.sample, problem, prompt, sampling,
+            model=self._model, models=self._models, log=self._log, official_tests=tests,
+        )  # fmt: skip
+        try:
+            return await self._agent.answer(session, self._executor)
+        except BudgetSpent:
+            return session.give_up()
+
+    async def close(self) -> None:
+        """Release the connections of the models."""
+        for model in (self._model, *self._models.values()):
+            await model.close()

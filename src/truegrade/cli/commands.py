@@ -251,7 +251,7 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
         _generate(benchmark, models, given, as_json=as_json)
         return
     if any(is_suite(each) for each in benchmark):
-        from truegrade.api.suites import run_suite
+        from truegrade.api.pairs import run_suite
 
         for name, option in (("ids", "--id"), ("reuse", "--reuse")):
             if name in given:

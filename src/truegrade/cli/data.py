@@ -29,7 +29,7 @@ from truegrade.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from truegrade.builders.recheck import OutputDifference
+    from truegrade.builders.mutation.file import OutputDifference
     from truegrade.datasets.executions import ExecutionRow, Refused
     from truegrade.sandbox import Sandbox
 
@@ -204,7 +204,7 @@ def build_llm_list(model: str, base_url: str | None, model_args: dict[str, Any],
 @click.pass_context
 def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool) -> None:
     """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
-    from truegrade.builders.recheck import check_rows
+    from truegrade.builders.mutation.file import check_rows
     from truegrade.datasets.executions import read_rows
 
     rows = read_rows(file)

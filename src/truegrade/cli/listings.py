@@ -140,7 +140,7 @@ class _Suites(ListedKind):
     def as_json(self, each: Any) -> Any:
         from msgspec import to_builtins
 
-        from truegrade.api.suites import missing_of
+        from truegrade.api.pairs import missing_of
 
         return {**to_builtins(each.value), "origin": each.origin, "missing": missing_of(each)}
 
@@ -150,7 +150,7 @@ class _Suites(ListedKind):
         print_suites([(each.value, str(each.origin)) for each in found])
 
     def show_one(self, one: Any) -> None:
-        from truegrade.api.suites import missing_of
+        from truegrade.api.pairs import missing_of
         from truegrade.report.listings import print_suite
 
         missing = {name: with_flags(why) for name, why in missing_of(one).items()}

@@ -154,18 +154,18 @@ def _definitions(text: str) -> list[str]:
 # modelscope/evalscope@fde259d2 ``evalscope/benchmarks/live_code_bench/extract_utils.py`` extract_code_generation.
 
 
-def last_pair(reply: str, mark: str = FENCE) -> str:
+def last_pair(reply: str) -> str:
     """The text between the last two marks.
 
     Official since 264e841 (2024-12-26), EvalScope since 162ff86c (2026-01-27). Not the last block: of an odd
     number of marks it takes the prose between two blocks.
     """
-    return _between(reply.split("\n"), mark, last=True)
+    return _between(reply.split("\n"), last=True)
 
 
-def first_pair(reply: str, mark: str = FENCE) -> str:
+def first_pair(reply: str) -> str:
     """The text between the first two marks: official and EvalScope before, the fork af0ac9f7 of lm-eval always."""
-    return _between(reply.split("\n"), mark, last=False)
+    return _between(reply.split("\n"), last=False)
 
 
 def base_reply(reply: str) -> str:
@@ -173,8 +173,8 @@ def base_reply(reply: str) -> str:
     return reply.strip()
 
 
-def _between(lines: list[str], mark: str, *, last: bool) -> str:
-    marks = [number for number, line in enumerate(lines) if mark in line]
+def _between(lines: list[str], *, last: bool) -> str:
+    marks = [number for number, line in enumerate(lines) if FENCE in line]
     if len(marks) < 2:
         return ""
     begin, end = marks[-2:] if last else marks[:2]

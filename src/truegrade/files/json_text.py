@@ -172,12 +172,11 @@ class TomlTables(Mapping[str, T]):
 
     Args:
         path: the file.
-        kind: what each table must be.
-        advice: what to do where one is not; asking raises `BadRecord` then, as `read_toml` does.
+        kind: what each table must be; where one is not, asking raises `BadRecord` that names `OWN`.
     """
 
-    def __init__(self, path: Path, kind: type[T], advice: str = OWN) -> None:
-        self._path, self._kind, self._advice = path, kind, advice
+    def __init__(self, path: Path, kind: type[T]) -> None:
+        self._path, self._kind = path, kind
 
     def __getitem__(self, name: str) -> T:
         return self._tables[name]
@@ -190,7 +189,7 @@ class TomlTables(Mapping[str, T]):
 
     @cached_property
     def _tables(self) -> dict[str, T]:
-        text, tables = _parsed(self._path, self._advice)
+        text, tables = _parsed(self._path, OWN)
         bears_name = "name" in getattr(self._kind, "__struct_fields__", ())
         return {
             name: _fitting(
@@ -199,7 +198,7 @@ class TomlTables(Mapping[str, T]):
                 (name,),
                 {"name": name, **value} if bears_name and isinstance(value, dict) else value,
                 self._kind,
-                self._advice,
+                OWN,
             )
             for name, value in tables.items()
         }

@@ -109,16 +109,14 @@ def chance_of_all(asked: Iterable[Versions]) -> float:
     return 1 / math.prod(math.perm(size, len(found)) for (name, size), found in originals.items() if name)
 
 
-def draw_versions(sizes: Sequence[int], chance: random.Random | None = None) -> list[list[int]]:
+def draw_versions(sizes: Sequence[int]) -> list[list[int]]:
     """For each control run the number of the version that each assertion shows in it.
 
     Args:
         sizes: how many versions each assertion has. There are as many runs as the largest says; an assertion with
             fewer versions shows all of them, and some again.
-        chance: draws; None for the operating system's generator.
     """
-    chance = chance or random.SystemRandom()
-    runs, orders = max(sizes, default=0), []
+    chance, runs, orders = random.SystemRandom(), max(sizes, default=0), []
     for size in sizes:
         order = [*range(size), *(chance.randrange(size) for _ in range(runs - size))]
         chance.shuffle(order)
@@ -153,16 +151,11 @@ _MOST_BYTES = 256 * 10**6
 """Of controls on disk."""
 
 
-def controls_folder() -> Path:
-    """``truegrade/controls`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
-    return user_cache("controls")
-
-
 class ControlsKept:
     """Controls of suites: found once, kept in memory for those graded last, and on disk.
 
     Args:
-        folder: where; None for `controls_folder`.
+        folder: where; None for ``truegrade/controls`` under ``XDG_CACHE_HOME`` or ``~/.cache``.
         kept: suites in memory.
     """
 
@@ -199,7 +192,7 @@ class ControlsKept:
         return None if found is None else _decoded(found)
 
     def _disk(self) -> KeptOnDisk:
-        return KeptOnDisk(self._folder or controls_folder(), _MOST_BYTES)
+        return KeptOnDisk(self._folder or user_cache("controls"), _MOST_BYTES)
 
 
 _decoded = msgspec.json.Decoder(SuiteControls).decode

@@ -179,21 +179,26 @@ def _open_local(name: str, request_policy: RequestPolicy, args: Mapping[str, Any
     provider, _, model = name.partition("/")
     if not model:
         raise UserError(f"model {name!r} lacks its name: write {provider}/NAME or {provider}/PATH")
+    if provider == "embedded":
+        from truegrade.models.embedded import open_embedded
+
+        return open_embedded(model, request_policy, args)
+    from truegrade.models.local import Engine, LocalModel
+
+    engine: Engine
     if provider == "vllm":
-        from truegrade.models.vllm_local import open_vllm
+        from truegrade.models import vllm_local
 
-        return open_vllm(model, request_policy, args)
-    if provider == "hf":
-        from truegrade.models.transformers_local import open_transformers
+        engine = vllm_local.VllmEngine(model, vllm_local.read_options(args))
+    elif provider == "hf":
+        from truegrade.models import transformers_local
 
-        return open_transformers(model, request_policy, args)
-    if provider == "gguf":
-        from truegrade.models.gguf_local import open_gguf
+        engine = transformers_local.TransformersEngine(model, transformers_local.read_options(args))
+    else:
+        from truegrade.models import gguf_local
 
-        return open_gguf(model, request_policy, args)
-    from truegrade.models.embedded import open_embedded
-
-    return open_embedded(model, request_policy, args)
+        engine = gguf_local.GgufEngine(model, gguf_local.read_options(args))
+    return LocalModel(engine, request_policy)
 
 
 def find_preset(name: str) -> Preset | None:

@@ -24,13 +24,11 @@ from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, 
 from truegrade.models.providers import ModelEndpoint, Price, require_client
 from truegrade.models.service_errors import (
     Body,
-    ReplyChoice,
     RequestFailure,
     connection_failure,
-    encodable,
     error_object,
-    finish_reason_of,
     one_line,
+    read_choice,
     response_failure,
     status_failure,
     string_field,
@@ -98,11 +96,7 @@ def read_message(message: Any) -> Body | RequestFailure:
     text = "".join(block.text or "" for block in raw.content if block.type == "text")
     calls = any(block.type == "tool_use" for block in raw.content)
     reason = _FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None
-    choice = ReplyChoice(
-        text=encodable(text),
-        reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=finish_reason_of(reason, calls),
-    )
+    choice = read_choice(text, thoughts, reason, calls=calls)
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None, model=raw.model)
 
 

@@ -23,13 +23,11 @@ from truegrade.models.service_errors import (
     CONNECT_TIMEOUT_S,
     Body,
     FailureKind,
-    ReplyChoice,
     RequestFailure,
     VendorClient,
-    encodable,
-    finish_reason_of,
     kind_of_status,
     one_line,
+    read_choice,
     retry_after_s,
 )
 from truegrade.models.service_model import ServiceModel
@@ -139,11 +137,7 @@ def read_converse(response: Mapping[str, Any]) -> Body | RequestFailure:
     )
     reason = _FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None
     calls = any(block.tool_use for block in blocks)
-    choice = ReplyChoice(
-        text=encodable(text),
-        reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=finish_reason_of(reason, calls),
-    )
+    choice = read_choice(text, thoughts, reason, calls=calls)
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None)
 
 

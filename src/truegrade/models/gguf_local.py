@@ -23,10 +23,10 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.local import Generated, LocalModel, adapted_name, read_arguments
+from truegrade.models.local import Generated, adapted_name, read_arguments
 from truegrade.models.providers import require_client
 from truegrade.records import Prompt, Usage, sha256_json
-from truegrade.records.config import RequestPolicy, Sampling
+from truegrade.records.config import Sampling
 from truegrade.sandbox.limits import usable_cores
 
 # --------------------------------- The head of a GGUF file: what a model says about itself before its weights.
@@ -390,16 +390,6 @@ class GgufEngine:
             raise RuntimeError(f"llama.cpp ended a request with finish_reason {choice['finish_reason']!r}")
         usage = Usage(input_tokens=counted["prompt_tokens"], output_tokens=counted["completion_tokens"])
         return Generated(text=text, finish_reason=choice["finish_reason"], usage=usage)
-
-
-def open_gguf(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
-    """Open a GGUF file.
-
-    Raises:
-        UserError: as `GgufEngine`, or an argument has a wrong value.
-        UnknownName: there is no such argument.
-    """
-    return LocalModel(GgufEngine(model, read_options(args)), request_policy)
 
 
 def _short(name: str) -> str:

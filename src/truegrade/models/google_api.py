@@ -25,10 +25,9 @@ from truegrade.models.service_errors import (
     RequestFailure,
     VendorClient,
     connection_failure,
-    encodable,
     error_object,
-    finish_reason_of,
     one_line,
+    read_choice,
     response_failure,
     string_field,
 )
@@ -148,11 +147,7 @@ def _choice(raw: _Candidate) -> ReplyChoice:
     thoughts = "".join(part.text or "" for part in parts if part.thought)
     reason = _FINISH.get(raw.finish_reason, raw.finish_reason) if raw.finish_reason else None
     calls = any(part.function_call for part in parts)
-    return ReplyChoice(
-        text=encodable(text),
-        reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=finish_reason_of(reason, calls),
-    )
+    return read_choice(text, thoughts, reason, calls=calls)
 
 
 def _usage(raw: _UsageMetadata) -> Usage:

@@ -30,8 +30,8 @@ from truegrade.models.service_errors import (
     connection_failure,
     encodable,
     error_text,
-    finish_reason_of,
     one_line,
+    read_choice,
     response_failure,
     status_failure,
 )
@@ -106,12 +106,8 @@ def _choice(raw: _RawChoice) -> ReplyChoice:
     message = raw.message
     text, thoughts = _parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thoughts
-    return ReplyChoice(
-        text=encodable(text or message.refusal or ""),
-        reasoning=encodable(reasoning) if reasoning else None,
-        finish_reason=finish_reason_of(raw.finish_reason, bool(message.tool_calls)),
-        logprobs=logprobs,
-    )
+    calls = bool(message.tool_calls)
+    return read_choice(text or message.refusal or "", reasoning, raw.finish_reason, calls=calls, logprobs=logprobs)
 
 
 def _logprobs(raw: Any) -> tuple[float, ...] | None:

@@ -285,14 +285,29 @@ _FINAL_WHEN_EMPTY = frozenset(
 )
 
 
-def finish_reason_of(reason: str | None, calls: bool) -> str | None:
-    """Why a reply ended.
+def read_choice(
+    text: str,
+    thoughts: str | None,
+    reason: str | None,
+    *,
+    calls: bool,
+    logprobs: tuple[float, ...] | None = None,
+) -> ReplyChoice:
+    """One sample of a response.
 
     Args:
-        reason: as the service said.
+        text: of the reply.
+        thoughts: what was thought before it, where the service tells.
+        reason: why the reply ended, as the service said.
         calls: whether the reply holds calls of tools; unless it was cut, it ended with them.
+        logprobs: of each token.
     """
-    return TOOL_CALLS if calls and reason not in {"length", "max_tokens"} else reason
+    return ReplyChoice(
+        text=encodable(text),
+        reasoning=encodable(thoughts) if thoughts else None,
+        finish_reason=TOOL_CALLS if calls and reason not in {"length", "max_tokens"} else reason,
+        logprobs=logprobs,
+    )
 
 
 def encodable(text: str) -> str:

@@ -28,14 +28,13 @@ from truegrade.models.local import (
     WEIGHTS,
     Gatherer,
     Generated,
-    LocalModel,
     adapted_name,
     check_adapter,
     read_arguments,
 )
 from truegrade.models.micro.decoding import TokenSampler, sampler_for
 from truegrade.records import Prompt, Usage
-from truegrade.records.config import RequestPolicy, Sampling
+from truegrade.records.config import Sampling
 
 # -------------------------------------------- Model arguments (``-M key=value``) of the transformers back end.
 
@@ -433,12 +432,3 @@ class TransformersEngine:
                 Generated(text=text[: min(cuts, default=len(text))], finish_reason=finish, usage=usage)
             )
         return token
-
-
-def open_transformers(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
-    """Open a model of the Hub or in a folder.
-
-    Raises:
-        UserError: it cannot be loaded; the message says why.
-    """
-    return LocalModel(TransformersEngine(model, read_options(args)), request_policy)

@@ -22,10 +22,10 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
-from truegrade.models.local import CONFIG, Generated, LocalModel, adapted_name, check_adapter, read_arguments
+from truegrade.models.local import CONFIG, Generated, adapted_name, check_adapter, read_arguments
 from truegrade.models.transformers_local import prompt_tokens
 from truegrade.records import Prompt, Usage, sha256_json
-from truegrade.records.config import RequestPolicy, Sampling
+from truegrade.records.config import Sampling
 
 # ---------------- Model arguments (``-M key=value``) of the vLLM back end, and what an adapter must be for it.
 
@@ -207,15 +207,6 @@ class VllmEngine:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-
-def open_vllm(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
-    """Open a model of the Hub or in a folder; presets apply by their usual names.
-
-    Raises:
-        UserError: vLLM is not installed, or the model or adapter cannot be loaded; the message says why.
-    """
-    return LocalModel(VllmEngine(model, read_options(args)), request_policy)
 
 
 def _engine_arguments(name: str, options: VllmOptions) -> dict[str, Any]:

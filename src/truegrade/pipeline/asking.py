@@ -15,8 +15,7 @@ import msgspec
 
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.agents import Agent, find_agent
-from truegrade.agents.model import AgentModel
-from truegrade.agents.session import CPU_S, NO_MODELS, official_tests, packages, role_models
+from truegrade.agents.session import CPU_S, NO_MODELS, AgentModel, official_tests, packages, role_models
 from truegrade.agents.steps import Role, StepLog, visible_problem
 from truegrade.errors import ModelError, UserError
 from truegrade.models import checked_model, find_preset, open_model, provider_origin

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard
 import msgspec
 
 from truegrade.agents import Agent
-from truegrade.agents.model import AgentPrompts
+from truegrade.agents.session import AgentPrompts
 from truegrade.agents.steps import Role
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of

@@ -14,8 +14,40 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.files.json_text import encode
-from truegrade.records.pairing import Covariates as Covariates
-from truegrade.records.pairing import Pairing as Pairing
+
+# ------------------------------------- Variants of one item: programs and mutants, problems and changed ones.
+
+
+class Covariates(msgspec.Struct, frozen=True, kw_only=True):
+    """What else than a mutation may make a program hard to execute."""
+
+    unfamiliar: tuple[str, ...]
+    """Kinds of syntax that are rare among the originals of the data set (`truegrade.datasets.identity`)."""
+    length: int
+    """Nodes of the syntax tree."""
+    depth: int
+    """Levels of the syntax tree."""
+    steps: int | None = None
+    """Lines that the original executes on this call; None where the data set does not say."""
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a program, or a problem to solve, stands among the variants of one item."""
+
+    item: str
+    """Row of the data set; its variants share it."""
+    case: int
+    """0-based test input of that row."""
+    shown: Literal["original", "mutant", "preserved"]
+    """``preserved``: rewritten so that it means the same."""
+    other: str | None = None
+    """What the other program, the original's mutant or the mutant's original, returns on this call; a literal.
+    Of a function to write: the tests of the other problem."""
+    mutation: str = ""
+    """Operator or change rule that made this variant, or for an original its mutant."""
+    covariates: Covariates | None = None
+    """Of this variant; None where its source does not parse."""
+
 
 # ------------------------------- Problems whose answers are compared with a reference program on given inputs.
 

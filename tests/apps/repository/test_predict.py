@@ -17,10 +17,9 @@ from truegrade.apps.repository.problems import prediction_row, pure_function
 from truegrade.apps.repository.programs import Repository
 from truegrade.apps.repository.replaying import TwoJails
 from truegrade.apps.repository.source import read_modules, read_tree
-from truegrade.builders.mutation.file import mutate_rows
+from truegrade.builders.mutation.file import check_rows, mutate_rows
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import Observer, observe_calls
-from truegrade.builders.recheck import check_rows
 from truegrade.datasets.executions import NotRecorded, encode_rows
 from truegrade.sandbox import Limits, Sandbox
 

@@ -11,8 +11,16 @@ from truegrade.apps.evolve.training.lessons import TrainingOrder
 from truegrade.datasets.learned import LearnedFrom
 from truegrade.models.micro.llama import Cache, Llama, read_shape
 from truegrade.models.micro.micro_adapters import read_tensors
-from truegrade.models.micro.trained_layers import Dropout, FreshAdapter, stream
-from truegrade.models.micro.training import AdamW, Batch, Network, TrainingExample, learning_rate
+from truegrade.models.micro.training import (
+    AdamW,
+    Batch,
+    Dropout,
+    FreshAdapter,
+    Network,
+    TrainingExample,
+    learning_rate,
+    stream,
+)
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import tiny_llama
-from truegrade.models.micro import trained_layers
+from truegrade.models.micro import training
 from truegrade.models.micro.llama import Cache, Llama, read_shape
 from truegrade.models.micro.micro_adapters import read_tensors
-from truegrade.models.micro.trained_layers import Dropout, FreshAdapter, stream
-from truegrade.models.micro.training import Batch, Network, TrainingExample
+from truegrade.models.micro.training import Batch, Dropout, FreshAdapter, Network, TrainingExample, stream
 
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 EXAMPLES = [
@@ -158,23 +157,21 @@ def test_operations_have_the_derivatives_they_claim(seed, rows, channels):
     def along(function, at, direction):
         return np.sum(g * (function(at + 1e-6 * direction) - function(at - 1e-6 * direction))) / 2e-6
 
-    _, kept = trained_layers.normed(x, weight, 0.1)
-    slope = along(lambda at: trained_layers.normed(at, weight, 0.1)[0], x, y)
-    exact = np.sum(trained_layers.backward_normed(g, weight, kept) * y)
+    _, kept = training.normed(x, weight, 0.1)
+    slope = along(lambda at: training.normed(at, weight, 0.1)[0], x, y)
+    exact = np.sum(training.backward_normed(g, weight, kept) * y)
     assert slope == pytest.approx(exact, rel=1e-4, abs=1e-6)
 
-    _, kept = trained_layers.gated(x, y)
-    d_gate, d_up = trained_layers.backward_gated(g, kept)
-    assert along(lambda at: trained_layers.gated(at, y)[0], x, y) == pytest.approx(
+    _, kept = training.gated(x, y)
+    d_gate, d_up = training.backward_gated(g, kept)
+    assert along(lambda at: training.gated(at, y)[0], x, y) == pytest.approx(
         np.sum(d_gate * y), rel=1e-4, abs=1e-6
     )
-    assert along(lambda at: trained_layers.gated(x, at)[0], y, x) == pytest.approx(
-        np.sum(d_up * x), rel=1e-4, abs=1e-6
-    )
+    assert along(lambda at: training.gated(x, at)[0], y, x) == pytest.approx(np.sum(d_up * x), rel=1e-4, abs=1e-6)
 
     targets = rng.integers(0, channels, rows)
-    _, d_logits = trained_layers.cross_entropy(x.copy(), targets)
-    losses = [trained_layers.cross_entropy(x + step * y, targets)[0] for step in (1e-6, -1e-6)]
+    _, d_logits = training.cross_entropy(x.copy(), targets)
+    losses = [training.cross_entropy(x + step * y, targets)[0] for step in (1e-6, -1e-6)]
     assert (losses[0] - losses[1]) / 2e-6 == pytest.approx(np.sum(d_logits * y), rel=1e-4, abs=1e-6)
 
 
@@ -187,6 +184,6 @@ def test_dropout_keeps_the_mean_and_drops_the_share():
 
 def test_extreme_gates_are_finite():
     x = np.array([[-1e4, -90.0, 0.0, 90.0, 1e4]], np.float32)
-    value, kept = trained_layers.gated(x, np.ones_like(x))
+    value, kept = training.gated(x, np.ones_like(x))
     np.testing.assert_allclose(value, [[0, 0, 0, 90, 1e4]], atol=1e-6)
-    assert all(np.isfinite(part).all() for part in trained_layers.backward_gated(np.ones_like(x), kept))
+    assert all(np.isfinite(part).all() for part in training.backward_gated(np.ones_like(x), kept))

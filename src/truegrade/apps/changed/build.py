@@ -29,6 +29,7 @@ from truegrade.apps.changed.statement import (
     read_statement,
     render_value,
 )
+from truegrade.benchmarks.own_rows import Change
 from truegrade.builders.mutation.operators import OPERATORS, sites
 from truegrade.datasets.executions import RecordedCase, run_cases
 from truegrade.datasets.identity import without_docstrings
@@ -41,7 +42,6 @@ from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.programs import assemble, called_class, method_call, renamed
 from truegrade.prompts import render
 from truegrade.records import FunctionTask, Problem
-from truegrade.records.pairing import Change
 
 MIN_CALLS = 2
 """Calls with plain arguments that the tests of a problem need."""

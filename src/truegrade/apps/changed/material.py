@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from truegrade.apps.changed.statement import Statement, TestCall
-from truegrade.records.pairing import Family
+from truegrade.benchmarks.own_rows import Family
 
 # ------ What a rule sees of a problem, what it proposes, and the parts of programs that several rules ask for.
 

@@ -48,18 +48,14 @@ class MutationSite(msgspec.Struct, frozen=True):
             getattr(self.parent, self.field)[self.index] = node
 
 
-def sites(tree: ast.AST, function: ast.AST | None = None) -> Iterator[MutationSite]:
+def sites(tree: ast.AST) -> Iterator[MutationSite]:
     """Every site, parents before children, in the order of the syntax tree.
 
     Left out: annotations, which mean nothing to an execution, and the inside of f-strings, whose positions are
     wrong before Python 3.12.
-
-    Args:
-        tree: whose parts are wanted.
-        function: the one that the tree is a part of.
     """
     found: list[MutationSite] = []
-    _note_sites(tree, function, found)
+    _note_sites(tree, None, found)
     return iter(found)
 
 

@@ -15,8 +15,7 @@ from truegrade.models.embedded import embedded_folder
 from truegrade.models.micro.llama import Llama, library, read_shape, use_one_thread
 from truegrade.models.micro.micro_adapters import BASE_SHA256, file_sha256, read_tensors
 from truegrade.models.micro.tokenizer import END, Tokenizer, prompt_tokens, read_tokenizer
-from truegrade.models.micro.trained_layers import FreshAdapter
-from truegrade.models.micro.training import Fitting, Network, TrainingExample, fit
+from truegrade.models.micro.training import Fitting, FreshAdapter, Network, TrainingExample, fit
 from truegrade.records import sha256_json
 
 if TYPE_CHECKING:
