@@ -54,7 +54,9 @@ def _in_turn(order: Iterable[int], chance: random.Random) -> int:
     return left[0]
 
 
-def passing(d: int, m: int, guessers: int, chance: random.Random) -> list[int]:
+def passing(
+    d: int, m: int, guessers: int, chance: random.Random, system: random.Random | None = None
+) -> list[int]:
     """How many of each of `WAYS` pass.
 
     Args:
@@ -62,13 +64,14 @@ def passing(d: int, m: int, guessers: int, chance: random.Random) -> list[int]:
         m: alternatives of each.
         guessers: one verdict each.
         chance: of the guesses.
+        system: draws the runs; None for what draws them in the product.
     """
     last: list[Counter[int]] = [Counter() for _ in range(d)]
     passed = [0] * len(WAYS)
     for _ in range(guessers):
         # Of a suite of its own: on one suite guessers that hold on to a guess pass together or not at all.
         originals = [chance.randrange(m + 1) for _ in range(d)]
-        runs = draw_versions([m + 1] * d)
+        runs = draw_versions([m + 1] * d, system)
         for way, said in enumerate(guesses(runs, last, chance)):
             passed[way] += said == originals
         for number, shown in enumerate(runs[-1]):

@@ -109,14 +109,16 @@ def chance_of_all(asked: Iterable[Versions]) -> float:
     return 1 / math.prod(math.perm(size, len(found)) for (name, size), found in originals.items() if name)
 
 
-def draw_versions(sizes: Sequence[int]) -> list[list[int]]:
+def draw_versions(sizes: Sequence[int], chance: random.Random | None = None) -> list[list[int]]:
     """For each control run the number of the version that each assertion shows in it.
 
     Args:
         sizes: how many versions each assertion has. There are as many runs as the largest says; an assertion with
             fewer versions shows all of them, and some again.
+        chance: draws; None for the operating system's generator.
     """
-    chance, runs, orders = random.SystemRandom(), max(sizes, default=0), []
+    chance = chance or random.SystemRandom()
+    runs, orders = max(sizes, default=0), []
     for size in sizes:
         order = [*range(size), *(chance.randrange(size) for _ in range(runs - size))]
         chance.shuffle(order)
