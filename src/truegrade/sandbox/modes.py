@@ -101,8 +101,11 @@ class CodeCache:
 
 
 DIGEST_BYTES = 32
-MAX_ASKED = 8
-"""Calls that are sent before the first of them is answered, so that nobody waits for anybody between two."""
+MAX_ASKED = 32
+"""Calls that are sent before the first of them is answered, so that nobody waits for anybody between two; more are
+sent once half of them are, for a write costs as much as a short call."""
+MAX_ASKED_BYTES = 1 << 16
+"""Of calls that are written together."""
 PASSED = Stop(wire.PASSED, "")
 TESTS_ENDED = "the tests' process ended without a verdict"
 OnResult = Callable[[int, CallResult], bool]
@@ -121,9 +124,14 @@ def make_calls(
     questions, asked = enumerate(calls), deque[bytes]()
 
     def ask() -> None:
-        while len(asked) < MAX_ASKED and (run.all_sent or not asked) and (question := next(questions, None)):
-            asked.append(os.urandom(TOKEN_BYTES))
-            _ask(run, asked[-1], function, *question)
+        while len(asked) <= MAX_ASKED // 2 and (run.all_sent or not asked):
+            frames = bytearray()
+            while len(asked) < MAX_ASKED and len(frames) < MAX_ASKED_BYTES and (question := next(questions, None)):
+                asked.append(os.urandom(TOKEN_BYTES))
+                frames += _question(asked[-1], function, *question)
+            if not frames:
+                return
+            run.send(bytes(frames))
 
     run.prepare(kind_of(program) if run.limits.grader is None else "measured")
     run.instruct(_job(run.limits, "serve", program, token, [function], run.limits.output_bytes, True))
@@ -324,9 +332,9 @@ def _rlimits(limits: Limits) -> dict[str, int]:
     }
 
 
-def _ask(run: Supervisor, token: bytes, function: str, index: int, args: Sequence[Any]) -> None:
+def _question(token: bytes, function: str, index: int, args: Sequence[Any]) -> bytes:
     try:
-        run.send(call_frame(token, function, tuple(args), {}))
+        return call_frame(token, function, tuple(args), {})
     except (Unencodable, ValueTooLarge) as error:
         raise SandboxError(f"argument of call {index}: {error}; only plain values can be arguments") from error
 
