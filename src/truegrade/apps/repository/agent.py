@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from truegrade import prompts
-from truegrade.agents.session import AgentInfo, AgentRule, BudgetSpent, Session
+from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import AgentTrial, SettledStep, VisibleProblem, tried_once
 from truegrade.apps.repository.functions import ParsedModule, undecorated
 from truegrade.apps.repository.packing import Package, loading_text, place_in, unpacked, without_function
@@ -248,12 +248,7 @@ class EditAgent:
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Do what the model calls for until it submits; see `truegrade.agents.session.Agent`."""
-        try:
-            return await self._work(session, _workspace(session.problem), executor)
-        except BudgetSpent:
-            return session.give_up()
-
-    async def _work(self, session: Session, space: Workspace, executor: Executor) -> Reply:
+        space = _workspace(session.problem)
         prompt, edited = session.first, space.content
         for turn in range(1, self.turns + 1):
             asked = await session.ask("programmer", turn, 0, prompt)

@@ -85,6 +85,11 @@ def write_line(file: IO[bytes], row: Mapping[str, Any]) -> None:
     file.write(encode(row) + b"\n")
 
 
+def file_beside(file: IO[bytes]) -> IO[bytes]:
+    """An unnamed file on the disk of another, for what is to be written later."""
+    return unnamed_file(Path(str(getattr(file, "name", ""))))
+
+
 @contextmanager
 def kept_by_problem(
     samples: Iterable[Exported], kept: Callable[[Exported], Any], file: IO[bytes]
@@ -110,7 +115,7 @@ def kept_by_problem(
         found = places.get(problem.id, array("q"))
         return [read(begin) for _, begin in sorted(zip(found[::2], found[1::2], strict=True))]
 
-    with unnamed_file(Path(str(getattr(file, "name", "")))) as spool:
+    with file_beside(file) as spool:
         for sample in samples:
             places[sample.problem.id].extend((sample.completion.sample, spool.tell()))
             spool.write(encode(kept(sample)) + b"\n")

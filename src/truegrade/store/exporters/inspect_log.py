@@ -12,7 +12,6 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
-from pathlib import Path
 from statistics import fmean
 from typing import IO, Any
 
@@ -21,10 +20,9 @@ import msgspec
 from truegrade.files.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
-from truegrade.store.exporters.harness_files import Exported, Exporter
+from truegrade.store.exporters.harness_files import Exported, Exporter, file_beside
 from truegrade.store.importers.logs import FORM
 from truegrade.store.manifest import Manifest, now
-from truegrade.store.spool import unnamed_file
 
 # --------------------------------- The head of an Inspect log: which task, data, model and settings a run had.
 # Fields: UKGovernmentBEIS/inspect_ai 0.3.285 ``log/_log.py`` (EvalSpec, EvalPlan) and
@@ -124,8 +122,7 @@ def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO
     passed: dict[str, list[bool]] = defaultdict(list)
     start: dict[str, Any] = {}
     answered = 0
-    summaries = unnamed_file(Path(str(getattr(file, "name", ""))))
-    with summaries, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with file_beside(file) as summaries, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for sample in samples:
             if not start:
                 start = {"version": LOG_VERSION, "eval": specification(sample, problems), "plan": plan(sample)}
