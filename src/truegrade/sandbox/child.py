@@ -29,6 +29,7 @@ from truegrade.sandbox.frames import (
     job_frame,
     pack,
     read_frame,
+    read_frames,
     take_file,
     take_stdin,
     value_frame,
@@ -248,7 +249,7 @@ def serve(
         namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1], lent=classes[2]).perform}
     if mirror is not None:
         namespace = {FILES: MirroredCalls(namespace, mirror).perform}
-    while (request := read_frame(fd)) is not None:
+    for request in read_frames(fd):
         frame = answer(namespace, value_bytes, digests, *called(request))
         if getpid() != pid:
             _exit(0)

@@ -29,7 +29,7 @@ from truegrade.sandbox.wire import WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Message = tuple[Any, ...]
@@ -165,6 +165,21 @@ def read_frame(fd: int) -> bytes | None:
         parts.append(more)
         left -= len(more)
     return b"".join(parts)
+
+
+def read_frames(fd: int) -> Iterator[bytes]:
+    """The payloads of the frames that the trusted side sends, until it closes the stream: many by one read."""
+    held, start = bytearray(), 0
+    while data := read(fd, CHUNK_BYTES):
+        held += data
+        while len(held) - start >= HEADER.size:
+            end = start + HEADER.size + HEADER.unpack_from(held, start)[0]
+            if end > len(held):
+                break
+            yield bytes(held[start + HEADER.size : end])
+            start = end
+        del held[:start]
+        start = 0
 
 
 def write_frame(fd: int, frame: bytes) -> None:
