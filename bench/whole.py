@@ -48,7 +48,7 @@ for sample in rows[share::workers]:
         except Exception:  # an input that stands for what JSON lacks
             continue
 if share + 1 < workers:
-    os.wait()
+    assert not os.wait()[1]
 """
 """What the calls cost that decide, in as many processes as there are workers: cores that share caches slow each
 other, whoever uses them."""

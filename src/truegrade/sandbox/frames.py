@@ -53,6 +53,8 @@ _ATOMS = frozenset(map(type, (None, True, 0, 0.0, 0j, "", b"", ...)))
 CHUNK_BYTES = 1 << 20
 """Of a frame that does not arrive at once, read at a time."""
 HEADER = struct.Struct("<I")
+READ_BYTES = 1 << 16
+"""Of frames that come together, read at a time: a program may have left no room for more."""
 FD = struct.Struct("@i")
 PASSED_ON = b"S"
 """The byte that a descriptor comes with."""
@@ -169,9 +171,10 @@ def read_frame(fd: int) -> bytes | None:
 
 def read_frames(fd: int) -> Iterator[bytes]:
     """The payloads of the frames that the trusted side sends, until it closes the stream: many by one read."""
-    held, start = bytearray(), 0
-    while data := read(fd, CHUNK_BYTES):
+    held = bytearray()
+    while data := read(fd, READ_BYTES):
         held += data
+        start = 0
         while len(held) - start >= HEADER.size:
             end = start + HEADER.size + HEADER.unpack_from(held, start)[0]
             if end > len(held):
@@ -179,7 +182,6 @@ def read_frames(fd: int) -> Iterator[bytes]:
             yield bytes(held[start + HEADER.size : end])
             start = end
         del held[:start]
-        start = 0
 
 
 def write_frame(fd: int, frame: bytes) -> None:
@@ -279,7 +281,7 @@ class Channel:
             WireError: what arrived is no message.
         """
         while (message := self._inbox.pop()) is None:
-            data = read(self._fd, 1 << 16)
+            data = read(self._fd, READ_BYTES)
             if not data:
                 return None
             self._inbox.feed(data)
