@@ -9,6 +9,18 @@ from truegrade.sandbox.frames import loads, value_frame
 from truegrade.sandbox.judge import JudgePlan
 from truegrade.sandbox.judging import MAX_BYTES, MAX_CALLS, REHEARSAL_S
 
+NEXT_TOKEN = """
+import gc, os, sys
+def next_token():
+    \"""Of the call after the one being answered, in what has been read of the stream. Before it: the length of the
+    call's frame, and the kind and size of a marshalled tuple and of a string.\"""
+    readers = (each.gi_frame for each in gc.get_objects() if type(each).__name__ == "generator")
+    held = next(reader.f_locals["held"] for reader in readers if reader and "held" in reader.f_locals)
+    start = 4 + int.from_bytes(held[:4], "little")
+    return bytes(held[start + 14 : start + 30])
+"""
+"""What a program can do to learn how the next answer is to be marked."""
+
 COUNTER = "made = []\ndef f(*given):\n    made.append(given)\n    return len(made)\n"
 
 
@@ -112,12 +124,10 @@ def test_what_comes_after_a_wrong_answer_decides_nothing(judged):
 
 
 def test_an_answer_to_the_call_after_the_next_is_tampering(judged):
-    """Found in its own stream, where the second call waits while the first is answered."""
-    program = f"""
-import os
+    """Found in its own memory, where the second call waits while the first is answered."""
+    program = f"""{NEXT_TOKEN}
 def f(x):
-    head = os.read(3, 30)  # a length, then a marshalled tuple: its kind and size, those of a string, the token
-    os.write(3, {value_frame(b"T" * 16, 1, 100)!r}.replace(b"T" * 16, head[14:30]))
+    os.write(3, {value_frame(b"T" * 16, 1, 100)!r}.replace(b"T" * 16, next_token()))
     return 1
 """
     tests = "assert f(1) == 1\nassert f(2) == 1"
@@ -147,11 +157,9 @@ def test_large_arguments_and_results_pass_each_other(outputs):
 
 def test_a_program_that_answers_a_call_it_has_not_read_whole_is_no_trouble(outputs):
     """The stream still holds most of the last argument when the answer to it is there."""
-    program = f"""
-import os, sys
+    program = f"""{NEXT_TOKEN}
 def f(x):
-    head = os.read(3, 30)
-    for token in (sys._getframe(1).f_locals["token"], head[14:30]):
+    for token in (sys._getframe(1).f_locals["token"], next_token()):
         os.write(3, {value_frame(b"T" * 16, 1, 100)!r}.replace(b"T" * 16, token))
     os._exit(0)
 """
