@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from queue import SimpleQueue
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -23,6 +23,9 @@ from truegrade.registry import Registry
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
 from truegrade.store.facts import CompletionFacts, reply_hash, sample_hash
+
+if TYPE_CHECKING:
+    from truegrade.pipeline.supervisors import Supervisors
 
 # ------- Who turns completions into verdicts: this machine's cores, or those of many machines, opened by name.
 
@@ -89,7 +92,9 @@ def open_grader(name: str, *, workers: int | None = None, allow_unsafe: bool = F
 
 
 class LocalGrader:
-    """A `Grader` of threads; the sandbox starts nothing before a program has to run.
+    """A `Grader` of processes, or of threads where this process has others or is to run one program at a time.
+
+    Nothing is started before a program has to run.
 
     Args:
         workers: programs run at once, also where several threads draw verdicts.
@@ -100,24 +105,32 @@ class LocalGrader:
         self._workers, self._allow_unsafe = max(1, workers), allow_unsafe
         self._slots = threading.Semaphore(self._workers)
         self._lock = threading.Lock()
-        self._open: set[Sandbox] = set()
+        self._open: set[Sandbox | Supervisors] = set()
         self._closed = False
 
     def close(self) -> None:
         """End what is under way in other threads: it fails with a SandboxError."""
         with self._lock:
             self._closed = True
-            for sandbox in self._open:
-                sandbox.close()
+            for each in self._open:
+                each.close()
 
     def verdicts(
         self, completions: Iterable[Completion | None], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
         """See `Grader.verdicts`.
 
-        Answers are taken out in this thread; ``workers`` threads judge those that need a program. A completion
-        that is None says that no other is there yet: what was judged meanwhile is handed out.
+        What needs no program is judged in this thread. A completion that is None says that no other is there yet:
+        what was judged meanwhile is handed out.
         """
+        if self._workers > 1 and not self._open:
+            from truegrade.pipeline.supervisors import Supervisors, may_be_copied  # 8 ms, of a start
+
+            if may_be_copied():
+                supervisors = Supervisors(problems, profile, self._workers, allow_unsafe=self._allow_unsafe)
+                with self._registered(supervisors):
+                    yield from supervisors.verdicts(completions)
+                return
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="grade")
         under_way, ended = 0, SimpleQueue[Future[Verdict]]()
         limits = limits_for(profile, problems.values())
@@ -151,16 +164,23 @@ class LocalGrader:
     @contextmanager
     def _sandbox(self, limits: Limits) -> Iterator[Sandbox]:
         """A sandbox that `close` closes too."""
-        with Sandbox(limits, workers=self._workers, allow_unsafe=self._allow_unsafe) as sandbox:
+        with (
+            Sandbox(limits, workers=self._workers, allow_unsafe=self._allow_unsafe) as sandbox,
+            self._registered(sandbox),
+        ):
+            yield sandbox
+
+    @contextmanager
+    def _registered(self, each: Sandbox | Supervisors) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise SandboxError("the grader is closed; open another to grade more")
+            self._open.add(each)
+        try:
+            yield
+        finally:
             with self._lock:
-                if self._closed:
-                    raise SandboxError("the grader is closed; open another to grade more")
-                self._open.add(sandbox)
-            try:
-                yield sandbox
-            finally:
-                with self._lock:
-                    self._open.discard(sandbox)
+                self._open.discard(each)
 
 
 def open_local(address: str, workers: int | None, allow_unsafe: bool) -> LocalGrader:
