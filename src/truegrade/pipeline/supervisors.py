@@ -91,8 +91,10 @@ class Supervisors:
         def sandbox() -> Sandbox:
             return Sandbox(limits, workers=1, allow_unsafe=allow_unsafe)
 
-        self._problems, self._profile, self._sandbox, self.most = problems, profile, sandbox, most
-        self._cores = sorted(os.sched_getaffinity(0))
+        self._problems, self._profile, self._sandbox, self._most = problems, profile, sandbox, most
+        cores = sorted(os.sched_getaffinity(0))
+        self._cores = cores if most >= len(cores) and not limits.processes else []
+        """On which they stay; programs that may start processes stay on none."""
         self._all: list[_Supervisor] = []
         self._selector = selectors.DefaultSelector()
         self._started = 0.0
@@ -121,7 +123,7 @@ class Supervisors:
                             yield verdict_on(completion, problem, self._profile, executor)
                             continue
                         waiting.append(completion)
-                    if completion is None or len(waiting) >= CHOICE * self.most:
+                    if completion is None or len(waiting) >= CHOICE * self._most:
                         self._hand_out(waiting)
                         yield from self._received(wait=completion is not None)
             while waiting or any(one.under_way for one in self._all):
@@ -141,7 +143,7 @@ class Supervisors:
                 if not self._may_grow():
                     return
                 more = len(self._all) or -(-len(waiting) // CHOICE)
-                free = [self._start() for _ in range(min(more, self.most - len(self._all)))]
+                free = [self._start() for _ in range(min(more, self._most - len(self._all)))]
             one = min(free, key=lambda each: len(each.under_way))
             completion = next((each for each in waiting if each.problem_id == one.problem_id), waiting[0])
             packed = pickle.dumps(completion)
@@ -154,7 +156,7 @@ class Supervisors:
                 one.link.send_bytes(packed)
 
     def _may_grow(self) -> bool:
-        if len(self._all) == self.most:
+        if len(self._all) == self._most:
             return False
         # One that is only starting is there sooner than another would be.
         starting = any(not one.at_work for one in self._all)
@@ -162,7 +164,7 @@ class Supervisors:
 
     def _start(self) -> _Supervisor:
         ours, theirs = multiprocessing.Pipe()
-        core = self._cores[len(self._all) % len(self._cores)] if self.most >= len(self._cores) else None
+        core = self._cores[len(self._all) % len(self._cores)] if self._cores else None
         inherited = [ours, *(one.link for one in self._all)]
         process = multiprocessing.get_context("fork").Process(
             target=_supervise,
@@ -180,7 +182,7 @@ class Supervisors:
 
     def _received(self, *, wait: bool) -> Iterator[Verdict]:
         """What has come; if ``wait``, until something comes, or another process may be started."""
-        grows = len(self._all) < self.most
+        grows = len(self._all) < self._most
         at_most_s = (PATIENCE_S if grows else None) if wait else 0
         for key, _ in self._selector.select(at_most_s):
             yield self._verdict_of(key.data)
@@ -236,9 +238,7 @@ def _supervise(
     if os.getppid() != parent:
         return
     gc.freeze()  # what was there before is looked at by no collection, and its pages stay shared
-    if core is not None:
-        os.sched_setaffinity(0, {core})
-    with sandbox() as executor, suppress(EOFError, BrokenPipeError, ConnectionResetError):
+    with _kept_on(core, sandbox) as executor, suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             completion: Completion = link.recv()
             try:
@@ -246,3 +246,20 @@ def _supervise(
             except TruegradeError as error:
                 link.send(Failed(str(error), isinstance(error, UserError)))
                 return
+            _stay_on(core)
+
+
+def _kept_on(core: int | None, sandbox: Callable[[], Sandbox]) -> Sandbox:
+    """One that keeps its programs on a core. It starts on all of them, since its processes start side by side."""
+    cores = os.sched_getaffinity(0)
+    _stay_on(core)
+    try:
+        return sandbox()
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def _stay_on(core: int | None) -> None:
+    if core is not None:
+        with suppress(OSError):  # it has gone since it was counted
+            os.sched_setaffinity(0, {core})
