@@ -159,3 +159,33 @@ def test_a_process_with_threads_that_may_hold_something_is_not_copied() -> None:
     """Bars on a terminal are drawn by a thread that holds nothing which a copy needs."""
     done = subprocess.run([sys.executable, "-c", WHO_MAY], check=True, capture_output=True, text=True)
     assert done.stdout.splitlines() == ["True", "2 True", "False", "False"]
+
+
+CLOSED_MEANWHILE = """
+import threading
+from truegrade.errors import SandboxError
+from truegrade.pipeline.grade import LocalGrader
+from truegrade.profiles import open_profile
+from truegrade.records import Completion, FunctionTask, Problem
+task = FunctionTask(prompt="", entry_point="f", tests="assert f() == 1", reference="def f(): return 1")
+problem = Problem(id="p/0", benchmark="humaneval", dataset_sha256="", cluster="0", task=task)
+programs = ["def f(): return 1", "import time\\ndef f(): time.sleep(9)"]
+completions = [
+    Completion(benchmark="humaneval", dataset_sha256="", problem_id="p/0", sample=sample, config_sha256="",
+               prompt_sha256="", text=program, form="program", model="m")
+    for sample, program in enumerate(programs)
+]
+grader = LocalGrader(2, allow_unsafe=True)
+verdicts = grader.verdicts(completions, {"p/0": problem}, open_profile("strict"))
+print(next(verdicts).passed)
+threading.Timer(0.1, grader.close).start()
+try:
+    next(verdicts)
+except SandboxError as error:
+    print(error)
+"""
+
+
+def test_a_grader_that_another_thread_closes_says_so() -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSED_MEANWHILE], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["True", "the grader was closed"]
