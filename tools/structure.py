@@ -207,6 +207,7 @@ def import_rows(src: Path) -> Iterator[Row]:
 TRACE = """
 import os, sys, threading
 from collections import Counter
+from multiprocessing import util
 src, *arguments = sys.argv[1:]
 sys.path.insert(0, src)
 touched, opened = set(), Counter()
@@ -223,16 +224,24 @@ def opening(event, given):
         if name.endswith(".jsonl"):
             opened[name.partition(".")[0] if name.startswith("verdicts") else name] += 1
 
+def tell():  # at the end of a process that grades
+    with open("touched", "a") as file:
+        file.writelines(f"{path}\\t{name}\\n" for path, name in touched)
+
 import truegrade.cli
+util.register_after_fork(threading, lambda _: util.Finalize(None, tell, exitpriority=0))
 sys.addaudithook(opening)
 threading.setprofile(called)
 sys.setprofile(called)
 truegrade.cli.main(arguments, standalone_mode=False)
 sys.setprofile(None)
+if os.path.exists("touched"):
+    touched |= {tuple(line.rstrip("\\n").split("\\t")) for line in open("touched")}
 files = {file for file, _ in touched}
 print("MEASURED", len(touched), len(files), *(f"{name}:{times}" for name, times in sorted(opened.items())))
 """
-"""Runs one command and counts the functions and files of truegrade it enters, and how often it opens a journal."""
+"""Runs one command and counts the functions and files of truegrade it enters, in processes that it forks too, and
+how often it opens a journal."""
 
 COMMANDS = """
 import sys
