@@ -231,7 +231,9 @@ def _supervise(
     """What runs in a process: a verdict for each completion that comes, until none can come any more."""
     for other in inherited:
         other.close()
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115  # nobody's lock
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        with suppress(OSError):  # it is closed; those of the parent may be held by the thread that draws
+            setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; who started us ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     libc_prctl()(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
