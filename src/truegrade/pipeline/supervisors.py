@@ -104,7 +104,8 @@ class Supervisors:
         """End what is under way: `verdicts` fails with a SandboxError."""
         self._closed = True
         for one in self._all:
-            one.process.terminate()
+            with suppress(ValueError):  # it has ended meanwhile
+                one.process.terminate()
 
     def verdicts(self, completions: Iterable[Completion | None]) -> Generator[Verdict, None, None]:
         """A verdict for each completion, as they become known; see `truegrade.pipeline.grade.Grader.verdicts`.
