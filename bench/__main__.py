@@ -11,7 +11,7 @@ from bench import commands
 def main() -> None:
     """List the commands, or run one."""
     known = commands()
-    if len(sys.argv) < 2:
+    if sys.argv[1:] in ([], ["--help"], ["-h"]):
         for name, text in known.items():
             print(f"{name:22}{text.splitlines()[0]}")
         return

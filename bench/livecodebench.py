@@ -1,7 +1,7 @@
 """CPU seconds of grading LiveCodeBench samples: ours, the official grader's, EvalScope's, and the programs' own.
 
     python -m bench livecodebench [--peers FOLDER] [--corpus completions|full|programs|all|long]
-        [--kind both|functional|stdin] [--samples N] [--workers 1] [--rounds 3]
+        [--kind both|functional|stdin] [--samples N] [--hanging PERCENT] [--workers 1] [--rounds 3]
         [--graders ours strict official ...]
 
 The samples are those of the parity corpus: ``completions`` right and wrong programs for contest problems of five
@@ -57,6 +57,7 @@ PROFILES = {OURS: "livecodebench", STRICT: "strict"}
 CORPORA = ("completions", "full", "programs", "all", "long")
 SIZES = (70, 40, 40, 80, 60, 35, 65, 40, 30, 90, 20, 50)
 """Of the long programs' inputs, in thousands: about 5 ms a call."""
+ENDLESS = "while True:\n    pass\n"
 LONG = [
     (program, [(1000 * size + number,) for number in range(TESTS)])
     for program, size in zip(PROGRAMS, SIZES, strict=True)
@@ -93,6 +94,8 @@ def main() -> None:
     given.add_argument("--kind", choices=("both", "functional", "stdin"), default="both",
                         help="programs that are called, or that read standard input")  # fmt: skip
     given.add_argument("--samples", type=int, help="so many, evenly from the corpus (default: all of it)")
+    given.add_argument("--hanging", type=int, default=0, metavar="PERCENT",
+                        help="put a program that never ends in the place of so many")  # fmt: skip
     given.add_argument("--graders", nargs="+", choices=(*PROFILES, INTERPRETER, PLAIN, *PEERS),
                        default=(OURS, *PEERS), help="default: ours and the published ones")  # fmt: skip
     given.add_argument("--stored", type=Path, help=argparse.SUPPRESS)
@@ -107,11 +110,17 @@ def main() -> None:
     if options.peers is None and set(options.graders) & set(PEERS):
         given.error("the published graders: --peers names the folder of their checkouts")
     rows, own_s = judged(chosen(options), options)
+    if options.hanging:  # never the first, which stands for the start
+        every = 100 // options.hanging
+        rows = [
+            replace(row, code=ENDLESS) if index % every == every - 1 else row for index, row in enumerate(rows)
+        ]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file, table():
         json.dump(stored(rows), file)  # so that nobody is charged for drawing inputs and solving them
         file.flush()
         ways = {name: partial(cost, name, rows, Path(file.name), options) for name in options.graders}
-        work = f"{len(rows)} samples of {options.corpus}, {options.workers} at a time"
+        hanging = f", {options.hanging} % hanging" if options.hanging else ""
+        work = f"{len(rows)} samples of {options.corpus}{hanging}, {options.workers} at a time"
         compare(work, ways, options.rounds, amount=len(rows), warm=False)
     print(f"programs, own: {1000 * own_s / len(rows):.1f} CPU ms a sample")
 

@@ -19,6 +19,7 @@ SOURCES = Path(truegrade.__file__).parent
 PLAIN = "def add(a, b):\n    return a + b\n"
 CODE_OBJECTS = {
     "builders/mutation/observer.py: asked",
+    "grading/contests/solution.py: code",
     "grading/suite_runner.py: code",
     "sandbox/child.py: code",
     "sandbox/judging.py: tests",

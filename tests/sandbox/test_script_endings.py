@@ -1,6 +1,7 @@
 """A script ends as in an interpreter of its own, whichever way its process is ended."""
 
 import json
+import marshal
 import subprocess
 import sys
 
@@ -12,6 +13,11 @@ from truegrade.grading.contests.separate import PREAMBLE
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.zygotes import CONTEST_IMPORTS
 
+THREAD = (
+    "import threading\nthreading.stack_size(1 << 24)\n"
+    "t = threading.Thread(target=print, args=(1,))\nt.start()\nt.join()\n"
+)
+"""As contest programs that recurse deeply."""
 SCRIPTS = {
     "nothing": "",
     "output": "print(input())",
@@ -41,6 +47,27 @@ SCRIPTS = {
     "a = A()\nr = weakref.ref(a, lambda _: print('dead'))",
     "thread": "import threading, time\n"
     "threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()\nprint('soon')",
+    "thread with a larger stack": f"{THREAD}print('after')",
+    "thread that is still there": "import threading, time\n"
+    "threading.Thread(target=time.sleep, args=(0.05,)).start()\nprint('soon')",
+    "WeakSet": "import weakref\nclass A:\n    def __hash__(self): return print('hashed') or 1\n"
+    "a = A()\ns = weakref.WeakSet([a])",
+    "WeakSet of what has a __del__": "import weakref\nclass A:\n    def __del__(self): print('gone', len(s))\n"
+    "a = A()\ns = weakref.WeakSet([a])",
+    "callback of the name": "import weakref\nclass A: pass\na = A()\ndef _remove(item): print('dead')\n"
+    "r = weakref.ref(a, _remove)",
+    "files that are read": "read, whole = open(0).readline, open(0, 'rb')\n"
+    "raw = open('/dev/null', 'rb', buffering=0)",
+    "files that are read, and warnings": "import warnings\n"
+    "warnings.simplefilter('always')\nread = open(0).readline",
+    "reader of one's own": "import io\nclass R(io.RawIOBase):\n    def close(self): print('closed')\n"
+    "    def readable(self): return True\nf = io.TextIOWrapper(io.BufferedReader(R()))",
+    "file of one's own": "import io\nclass F(io.FileIO):\n    def close(self): print('closed')\nf = F(0)",
+    "texts and bytes": "import io\ns, b = io.StringIO('a'), io.BytesIO(b'b')",
+    "bytes of one's own": "import io\nclass B(io.BytesIO):\n    def close(self): print('closed')\nb = B()",
+    "generator that catches nothing": "g = (i for i in range(3))\nnext(g)",
+    "generator that hands on": "class I:\n    def __iter__(self): return self\n    def __next__(self): return 1\n"
+    "    def close(self): print('closed')\ndef g(): yield from I()\nh = g()\nnext(h)",
     "pool of threads": "from concurrent.futures import ThreadPoolExecutor as P\n"
     "p = P(2)\np.submit(print, 'worked')",
     "exception": "def f(x):\n    return 1 / x\nprint('before')\nf(0)",
@@ -94,15 +121,20 @@ def test_what_a_script_reads_comes_after_its_job(size, sandbox):
     assert outcome.stdout.split()[0] == str(size)
 
 
-def test_a_short_script_costs_no_ending_of_the_interpreter(sandbox):
+@pytest.mark.parametrize(
+    "source",
+    ["1", THREAD, "read = open(0).readline", "g = (i for i in range(3))\nnext(g)"],
+    ids=["nothing", "thread", "file", "generator"],
+)
+def test_a_short_script_costs_no_ending_of_the_interpreter(source, sandbox):
     runs = 20
 
     def cost(source):
         return sum(sandbox.script(source).cpu_s for _ in range(runs))
 
-    cost("1")
+    cost(source)
     # The second is what an ending of the interpreter takes besides.
-    assert cost("1") < 0.6 * cost("class A:\n    def __del__(self): pass")
+    assert cost(source) < 0.6 * cost(f"class A:\n    def __del__(self): pass\n{source}")
 
 
 def test_a_script_behind_the_contests_imports_finds_all_that_they_bind_and_its_lines_at_their_numbers(sandbox):
@@ -139,7 +171,8 @@ def look(text):
 @pytest.mark.parametrize("preamble", [PREAMBLE, "import sys\n" + PREAMBLE, "import heapq as heap\n"])
 def test_a_contest_function_finds_the_names_of_its_preamble_as_it_finds_built_ins(sandbox, preamble):
     program, compiled = inside.solution(LOOK)
-    call = (compiled, LOOK, preamble, "look", json.dumps(preamble))
+    code = marshal.dumps(compile(LOOK, "<look>", "exec", dont_inherit=True))
+    call = (compiled, code, preamble, "look", json.dumps(preamble))
     found = []
     for _ in range(2):
         sandbox.call(program, inside.ENTRY_POINT, [call], lambda index, result: found.append(result.value) or True)

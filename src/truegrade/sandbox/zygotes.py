@@ -46,8 +46,8 @@ CONTEST_IMPORTS = "".join(
     )
 )
 """With what every contest program begins; zygotes of kinds that have these modules run it once for all."""
-# `truegrade.sandbox.child` prints a traceback for each script that fails.
-_STANDARD = (*_CONTESTS, "typing", "traceback")
+# `truegrade.sandbox.child` prints a traceback for each script that fails; some run in a thread for its stack.
+_STANDARD = (*_CONTESTS, "typing", "traceback", "threading")
 # What the guards of published harnesses take names from. Loaded in each child, they cost more than the program.
 _GUARDED = (*_STANDARD, "shutil", "subprocess")
 # What a published grader that runs beside each of its programs loads besides.

@@ -11,7 +11,7 @@ from importlib.resources import files
 PREPARED_NAMES = "PREPARED_NAMES"
 """As `truegrade.sandbox.child` calls what it has run ahead: its text, and the names that it defines."""
 ENTRY_POINT = "run"
-"""What both programs define: takes the compiled modules, then what their own function takes."""
+"""What both programs define: takes the compiled modules, none if it has them, then what their function takes."""
 _LOADED = {
     r"numpy|pandas|scipy|sklearn|sympy|networkx": ("numpy",),
     r"multiprocessing|concurrent": (
@@ -63,7 +63,7 @@ def grader(preloaded: list[str]) -> tuple[str, bytes]:
 
 
 def solution(code: str) -> tuple[str, bytes]:
-    """The program whose `ENTRY_POINT` answers one call of ``code`` as `solution.answer`; its first argument."""
+    """The program whose `ENTRY_POINT` answers calls of ``code`` as `solution.answer`; and its first argument."""
     return f"{_with_numpy(preload(code))}{_started('answer', PREPARED_NAMES)}", _compiled(("solution.py",))
 
 
@@ -78,9 +78,10 @@ def _with_numpy(preloaded: list[str]) -> str:
 
 
 def _started(function: str, *names: str) -> str:
+    arguments = ", ".join((*names, "*given"))
     return (
-        f"import marshal\ndef {ENTRY_POINT}(compiled, *given):\n"
-        f"    exec(marshal.loads(compiled), globals())\n    return {function}({', '.join((*names, '*given'))})\n"
+        f"import marshal\ndef {ENTRY_POINT}(compiled, *given):\n    if compiled:\n"
+        f"        exec(marshal.loads(compiled), globals())\n    return {function}({arguments})\n"
     )
 
 
