@@ -19,6 +19,8 @@ The first of the graders is compared with every other:
   the tests up to the one at which our verdict ends; a program that reads standard input is started for each test,
   a functional one once (`plain_processes.py`). The command that starts them is not counted. It is not protected,
   so it takes no awkward programs.
+- ``forks``: the same over the tests up to the first that fails, each in a fork of one warm interpreter: the floor
+  of a process a test (`forked_programs.py`).
 - ``plain``: of the calls of the long ones in one warm process.
 
 The last line, ``programs, own``, is the CPU of the samples' processes as our verdicts say: program and tests.
@@ -46,13 +48,14 @@ from livecodebench_corpus.completions import ROWS
 from livecodebench_peers import jailed, request_of
 from livecodebench_rows import case_row, contest_problem, grade, problem_of, sample_of
 
-from bench import plain_processes
+from bench import forked_programs, plain_processes
 from bench.long_samples import PROGRAMS, TESTS
 from bench.rounds import Cost, compare, parser, table
+from truegrade.grading.contests.driver import import_string
 from truegrade.records import Problem, Reason
 
 PEERS = ("official", "official-2025-01", "evalscope-2025-06", "evalscope")
-OURS, STRICT, INTERPRETER, PLAIN = "ours", "strict", "interpreter", "plain"
+OURS, STRICT, INTERPRETER, FORKS, PLAIN = "ours", "strict", "interpreter", "forks", "plain"
 PROFILES = {OURS: "livecodebench", STRICT: "strict"}
 CORPORA = ("completions", "full", "programs", "all", "long")
 SIZES = (70, 40, 40, 80, 60, 35, 65, 40, 30, 90, 20, 50)
@@ -96,7 +99,7 @@ def main() -> None:
     given.add_argument("--samples", type=int, help="so many, evenly from the corpus (default: all of it)")
     given.add_argument("--hanging", type=int, default=0, metavar="PERCENT",
                         help="put a program that never ends in the place of so many")  # fmt: skip
-    given.add_argument("--graders", nargs="+", choices=(*PROFILES, INTERPRETER, PLAIN, *PEERS),
+    given.add_argument("--graders", nargs="+", choices=(*PROFILES, INTERPRETER, FORKS, PLAIN, *PEERS),
                        default=(OURS, *PEERS), help="default: ours and the published ones")  # fmt: skip
     given.add_argument("--stored", type=Path, help=argparse.SUPPRESS)
     options = given.parse_args()
@@ -105,8 +108,10 @@ def main() -> None:
         return
     if PLAIN in options.graders and options.corpus != "long":
         given.error("plain: only of --corpus long")
-    if INTERPRETER in options.graders and options.corpus in {"programs", "all"}:
-        given.error("interpreter: it runs programs without a jail, and the awkward ones do harm")
+    if {INTERPRETER, FORKS} & set(options.graders) and (options.corpus in {"programs", "all"} or options.hanging):
+        given.error(
+            "interpreter, forks: they run programs without a jail or a limit, and some do harm or never end"
+        )
     if options.peers is None and set(options.graders) & set(PEERS):
         given.error("the published graders: --peers names the folder of their checkouts")
     rows, own_s = judged(chosen(options), options)
@@ -200,6 +205,9 @@ def cost(name: str, rows: Sequence[Row], file: Path, options: argparse.Namespace
         runs = [plain_processes.run_of(row.code, row.sample["fn_name"], row.sample["inputs"][: row.ran])
                 for row in rows]  # fmt: skip
         return Cost(*plain_processes.measured(runs, options.workers))
+    if name == FORKS:
+        forked = [(row.code, *(row.sample[field] for field in ("fn_name", "inputs", "outputs"))) for row in rows]
+        return Cost(*forked_programs.measured(import_string, forked, options.workers))
     one, all_of_them = (measured(*command(name, rows, count, file, options)) for count in (1, len(rows)))
     share = len(rows) / (len(rows) - 1)
     return Cost(*((many - few) * share for few, many in zip(one, all_of_them, strict=True)))

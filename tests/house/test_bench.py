@@ -23,7 +23,8 @@ SMALL = {
     "grade_replies": (("--replies", "5"), RATIO),
     "grading": ((HUMANEVAL, "--limit", "2", "--peers", FOLDER, *ONCE), RATIO),
     "livecodebench": (
-        ("--samples", "2", "--kind", "functional", "--graders", "ours", "strict", "interpreter", *ONCE), LOAD,
+        ("--samples", "2", "--kind", "functional", *ONCE, "--graders", "ours", "strict", "interpreter", "forks"),
+        LOAD,
     ),
     "long_samples": (ONCE, RATIO),
     "many_samples": (("20",), "20 samples"),
