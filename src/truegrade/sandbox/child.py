@@ -68,7 +68,9 @@ if TYPE_CHECKING:
 
 _SUSPENDED = (_IOBase, GeneratorType, CoroutineType, AsyncGeneratorType)
 _LOOKED_AT = (BufferedReader, BytesIO, FileIO, GeneratorType, StringIO, TextIOWrapper)
+"""Of which each may be harmless: what is in memory always, the others as `_may_act` says."""
 _TOLD = (type, ReferenceType, BufferedReader, FileIO, GeneratorType, TextIOWrapper)
+"""What `_may_act` tells apart."""
 _FILTERS = list(_warnings.filters)
 """Of warnings, before any program."""
 MOST_CODE = 255
