@@ -33,7 +33,7 @@ def test_references_pass_and_nothing_forged_does_unmarked(name, file, every):
     if not (folder / file).is_file():
         pytest.skip(f"{file} is not in TRUEGRADE_DATA: see docs/benchmarks.md")
     problems = load_benchmark(name, folder, {"packages": "installed"}).problems[:: EVERY or every]
-    # Not BigCodeBench/1103, whose tests sleep for 20 s in each run.
+    # Not BigCodeBench/1103: it starts `python` by a name that no jail knows, and would sleep for 20 s a run.
     problems = [each for each in problems if EVERY or "time.sleep(" not in each.task.tests]
     cases = [(each, how, code) for each in problems for how, code in forged(each.task.entry_point).items()]
     programs = [*((each, code) for each, _, code in cases), *((each, each.task.reference) for each in problems)]

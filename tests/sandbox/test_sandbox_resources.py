@@ -1,10 +1,8 @@
 """Programs that use too much, refuse to end, or leave something behind: each ends soon after its limit."""
 
 import os
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -177,12 +175,6 @@ def test_nothing_is_left_of_a_programs_processes_and_files(crowd, processes_name
         assert old == []
         assert running >= 3  # or the next line would prove nothing
         assert processes_named(NAME) == []
-
-
-def test_a_program_of_several_processes_starts_the_interpreter_by_its_name(crowd):
-    name = Path(sys.executable).name
-    outcome = crowd.script(f"import subprocess\nsubprocess.run(['{name}', '-c', 'print(6 * 7)'], check=True)")
-    assert outcome.stdout == "42\n", outcome.stderr
 
 
 def test_more_processes_than_allowed_end_the_run(processes_named):

@@ -224,7 +224,7 @@ class Zygote:
                     walls = bubblewrap.command(protection.bubblewrap, seen, own, info_write, own_users)
                     words = [*walls, "--", *words]
                     fds.append(info_write)
-                self._popen = _spawn(words, fds, environment(hash_seed, starts=limits.processes > 0))
+                self._popen = _spawn(words, fds, environment(hash_seed))
             os.close(info_write)
             info_write = -1
             self._socket.settimeout(START_S)
@@ -445,17 +445,14 @@ def _spawn(words: list[str], fds: list[int], environ: dict[str, str]) -> subproc
         ) from error
 
 
-def environment(hash_seed: int = 0, *, starts: bool = False) -> dict[str, str]:
+def environment(hash_seed: int = 0) -> dict[str, str]:
     """All that a program sees of the environment, but for HOME and TMPDIR: nothing of the caller's.
-
-    One that may start processes finds the interpreter that it runs in, by the name that ours was called by.
 
     It does not see LD_BIND_NOW, which is for the zygote: a library's function that is looked up at its first call
     is looked up in every child.
     """
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    path = f"{Path(sys.executable).parent}:{os.defpath}" if starts else os.defpath
-    return {"PATH": path, "LANG": "C.UTF-8", "PYTHONHASHSEED": str(hash_seed), "LD_BIND_NOW": "1", **threads}
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": str(hash_seed), "LD_BIND_NOW": "1", **threads}
 
 
 @cache
