@@ -106,6 +106,8 @@ def main() -> None:
     if options.stored is not None:  # a process to be measured
         measure_me(options)
         return
+    if not 0 <= options.hanging < 100:
+        given.error("--hanging: a percentage from 0 to 99")
     if PLAIN in options.graders and options.corpus != "long":
         given.error("plain: only of --corpus long")
     if {INTERPRETER, FORKS} & set(options.graders) and (options.corpus in {"programs", "all"} or options.hanging):
@@ -115,11 +117,11 @@ def main() -> None:
     if options.peers is None and set(options.graders) & set(PEERS):
         given.error("the published graders: --peers names the folder of their checkouts")
     rows, own_s = judged(chosen(options), options)
-    if options.hanging:  # never the first, which stands for the start
-        every = 100 // options.hanging
-        rows = [
-            replace(row, code=ENDLESS) if index % every == every - 1 else row for index, row in enumerate(rows)
-        ]
+    share = options.hanging
+    rows = [  # never the first, which stands for the start
+        replace(row, code=ENDLESS) if (index + 1) * share // 100 > index * share // 100 else row
+        for index, row in enumerate(rows)
+    ]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file, table():
         json.dump(stored(rows), file)  # so that nobody is charged for drawing inputs and solving them
         file.flush()

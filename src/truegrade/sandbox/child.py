@@ -68,9 +68,7 @@ if TYPE_CHECKING:
 
 _SUSPENDED = (_IOBase, GeneratorType, CoroutineType, AsyncGeneratorType)
 _LOOKED_AT = (BufferedReader, BytesIO, FileIO, GeneratorType, StringIO, TextIOWrapper)
-"""Of which each may be harmless: what is in memory always, the others as `_may_act` says."""
-_TOLD = (type, ReferenceType, BufferedReader, FileIO, GeneratorType, TextIOWrapper)
-"""What `_may_act` tells apart."""
+"""Of which each may be harmless, as `_may_act` says."""
 _FILTERS = list(_warnings.filters)
 """Of warnings, before any program."""
 MOST_CODE = 255
@@ -105,7 +103,7 @@ def may_act_when_freed(left: list[object]) -> bool:
     kinds = set(map(type, left))
     if any(issubclass(kind, _SUSPENDED) or hasattr(kind, "__del__") for kind in kinds.difference(_LOOKED_AT)):
         return True
-    told = {kind for kind in kinds if issubclass(kind, _TOLD)}
+    told = {kind for kind in kinds if issubclass(kind, (type, ReferenceType, *_LOOKED_AT))}
     return any(type(one) in told and _may_act(one) for one in left)
 
 

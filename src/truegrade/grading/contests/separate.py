@@ -146,9 +146,13 @@ def _trials(
         for given, expected in zip(tests.inputs, tests.outputs, strict=True):
             yield _read(program, given, expected, executor)
     else:
+        program, modules = inside.solution(code)
         compiled: list[bytes] = []
-        for given, expected, value in zip(tests.inputs, tests.outputs, wanted, strict=True):
-            yield _call(code, compiled, tests.function, given, expected, value, executor)
+        for given, expected, values in zip(tests.inputs, tests.outputs, wanted, strict=True):
+            call = PREAMBLE, tests.function, given
+            # The first process compiles the program for all, before it runs it.
+            calls = [(modules, compiled[0], *call)] if compiled else [(modules, code), (b"", b"", *call)]
+            yield _call(program, calls, compiled, tests.function, expected, values, executor)
 
 
 def _read(
@@ -169,23 +173,16 @@ def _read(
 
 
 def _call(
-    code: str,
+    program: str,
+    calls: Sequence[tuple[bytes | str, ...]],
     compiled: list[bytes],
     function: str,
-    given: str,
     expected: str,
     wanted: Sequence[object],
     executor: Executor,
 ) -> tuple[Outcome, Failure | None]:
-    """One test in a process of its own, the first of which compiles the program, before it runs it, for all."""
+    """One test in a process of its own; ``compiled`` gets the program where it is still empty."""
     failures: list[Failure] = []
-    program, modules = inside.solution(code)
-
-    calls: list[tuple[bytes | str, ...]] = [
-        (modules, compiled[0] if compiled else code, PREAMBLE, function, given)
-    ]
-    if not compiled:
-        calls = [(modules, code), (b"", b"", PREAMBLE, function, given)]
 
     def keep(_: int, result: CallResult) -> bool:
         if result.error is not None:
