@@ -222,6 +222,7 @@ MASKS = (
     (r"level [123]\b[^\n|<]*", "LEVEL"),
     (r"\b[0-9a-f]{64}\b", "SHA256"),
     (r"\b3\.\d+\.\d+\b", "PYTHON"),
+    (r"\(python PYTHON, platform [^)]*\)", "(VERSIONS)"),
 )
 """Text that differs between machines and days: pattern, and what stands in its place."""
 LEFT_OUT = {
