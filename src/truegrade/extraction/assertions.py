@@ -229,9 +229,17 @@ __all__ = ["extract_input", "extract_input_answer", "extract_output", "extract_o
 
 def extract_output(reply: str, function: str, arguments: str) -> Answer:
     """The literal that a reply predicts for ``function(arguments)``. Never raises; runs nothing."""
+    return (_in_short_reply if len(reply) <= SHORT_CHARS else _in_reply)(reply, function, arguments)
+
+
+def _in_reply(reply: str, function: str, arguments: str) -> Answer:
     read = cache(lambda text: _OutputSearch(unix_newlines(text), function, arguments).answer())
     channel = final_channel_of_answer(reply, function, read)
     return _nothing(Reason.TRUNCATED, "thinking") if channel.truncated else read(channel.text)
+
+
+_in_short_reply = lru_cache(maxsize=8192)(_in_reply)
+"""Of a short reply from memory: most of those to a problem are equal."""
 
 
 def of_another_call(answer: Answer) -> bool:
@@ -268,7 +276,7 @@ def _output_answer(text: str, function: str | None, asked: tuple[str, str] | Non
 
 
 _short_output_answer = lru_cache(maxsize=8192)(_output_answer)
-"""Of a short text from memory: most answers to a problem are equal."""
+"""Likewise."""
 
 
 def _whose(equality: Equality, asked: tuple[str, str] | None) -> str:

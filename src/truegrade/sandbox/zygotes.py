@@ -48,6 +48,8 @@ CONTEST_IMPORTS = "".join(
 """With what every contest program begins; zygotes of kinds that have these modules run it once for all."""
 # `truegrade.sandbox.child` prints a traceback for each script that fails; some run in a thread for its stack.
 _STANDARD = (*_CONTESTS, "typing", "traceback", "threading")
+# numpy loads the second when it is first used, in 20 ms, and `truegrade.sandbox.child.reseed` uses it.
+_NUMPY = ("numpy", "numpy.random")
 # What the guards of published harnesses take names from. Loaded in each child, they cost more than the program.
 _GUARDED = (*_STANDARD, "shutil", "subprocess")
 # What a published grader that runs beside each of its programs loads besides.
@@ -59,8 +61,8 @@ _PYTEST = ("suite_pytest", "_pytest.skipping", "_pytest.tracemalloc", "pdb")
 # What suites of unit tests need (`truegrade.grading.suite_runs`).
 _SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock")
 PRELOADED = {
-    "standard": _STANDARD, "guarded": _GUARDED, "grading": _GRADING, "numpy": (*_GRADING, "numpy"),
-    "measured": _MEASURED, "suite": _SUITE, "suite with numpy": (*_SUITE, "numpy"),
+    "standard": _STANDARD, "guarded": _GUARDED, "grading": _GRADING, "numpy": (*_GRADING, *_NUMPY),
+    "measured": _MEASURED, "suite": _SUITE, "suite with numpy": (*_SUITE, *_NUMPY),
     "pytest": (*_SUITE, *_PYTEST), "science": (*_SUITE, *_PYTEST),
 }  # fmt: skip
 LATER = {
