@@ -1,7 +1,6 @@
 """A script ends as in an interpreter of its own, whichever way its process is ended."""
 
 import json
-import marshal
 import subprocess
 import sys
 
@@ -171,9 +170,9 @@ def look(text):
 @pytest.mark.parametrize("preamble", [PREAMBLE, "import sys\n" + PREAMBLE, "import heapq as heap\n"])
 def test_a_contest_function_finds_the_names_of_its_preamble_as_it_finds_built_ins(sandbox, preamble):
     program, compiled = inside.solution(LOOK)
-    code = marshal.dumps(compile(LOOK, "<look>", "exec", dont_inherit=True))
-    call = (compiled, code, preamble, "look", json.dumps(preamble))
+    calls = [(compiled, LOOK, preamble), *[(b"", "look", json.dumps(preamble))] * 2]
     found = []
-    for _ in range(2):
-        sandbox.call(program, inside.ENTRY_POINT, [call], lambda index, result: found.append(result.value) or True)
-    assert found == [([], [], False)] * 2
+    sandbox.call(
+        program, inside.ENTRY_POINT, calls, lambda index, result: found.append(result.value) or True, forks=True
+    )
+    assert found == [None, *[([], [], False)] * 2]

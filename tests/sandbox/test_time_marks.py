@@ -41,9 +41,5 @@ def test_a_program_that_never_ends_is_run_once(monkeypatch, as_tests):
     assert found.status == wire.TIME_LIMIT and len(runs) == 1
 
 
-def test_time_spent_waiting_for_a_core_is_nobodys():
-    assert not conclude(PASSED, LIMITS, 0.1, 5.0, waited_s=4.0).time_sensitive
-
-
 def test_grading_marks_from_the_same_part_of_a_limit():
     assert marks.NEAR == outcome.NEAR

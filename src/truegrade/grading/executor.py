@@ -48,6 +48,7 @@ class Executor(Protocol):
         *,
         cpu_s: float | None = None,
         wall_s: float | None = None,
+        forks: bool = False,
     ) -> Outcome:
         """Run ``program``, then ``function(*args)`` for each of ``calls``; see `truegrade.sandbox.Sandbox`."""
 

@@ -7,29 +7,29 @@ have returned. Only ``inside`` trusts it, as the published harnesses do, and say
 
 from __future__ import annotations
 
-import _warnings
 import builtins
 import sys
-from _io import BufferedReader, BytesIO, FileIO, StringIO, TextIOWrapper, _IOBase
+from _io import StringIO
 from _socket import SHUT_WR, socketpair  # `socket` would be loaded into every program
-from _thread import _count as count_threads
-from _weakref import ReferenceType
 from _weakrefset import WeakSet
-from atexit import _ncallbacks as count_callbacks
-from gc import get_objects, unfreeze
+from gc import freeze, unfreeze
 from marshal import dumps, loads
 from mmap import MAP_PRIVATE, mmap
-from os import _exit, getpid, write
-from types import AsyncGeneratorType, BuiltinFunctionType, CoroutineType, FunctionType, GeneratorType
+from os import _exit, close, closerange, dup2, fork, getpid, pipe, waitpid, write
+from resource import RUSAGE_CHILDREN, getrusage
+from time import process_time
 
+from truegrade.sandbox.endings import leave, may_act_when_freed
 from truegrade.sandbox.frames import (
     READY,
     THE_END,
     TOKEN_BYTES,
     call_frame,
     called,
+    ended_frame,
     job_frame,
     pack,
+    read_all,
     read_frame,
     read_frames,
     take_file,
@@ -57,81 +57,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from truegrade.sandbox.frames import Message
-
-
-# ------------ The end of a script: the interpreter's own, or one that shows no difference and costs a tenth.
-# At its end an interpreter takes every module apart, also those that were loaded before the fork, so a process
-# copies most of the pages that it shared until then, nine tenths of a short script's cost. What can be seen of it
-# is what finalizers do: a ``__del__`` that prints, a file over descriptor 1 that holds text, the ``finally`` of a
-# suspended generator. Where nothing of the sort is left, the process ends without it. A program that deceives
-# this look changes its own output and nothing else.
-
-_SUSPENDED = (_IOBase, GeneratorType, CoroutineType, AsyncGeneratorType)
-_LOOKED_AT = (BufferedReader, BytesIO, FileIO, GeneratorType, StringIO, TextIOWrapper)
-"""Of which each may be harmless, as `_may_act` says."""
-_FILTERS = list(_warnings.filters)
-"""Of warnings, before any program."""
-MOST_CODE = 255
-
-
-def leave(code: object) -> None:
-    """End the process with this exit code, as `SystemExit` has it; returns if only the interpreter itself can."""
-    number = 0 if code is None else code
-    if type(number) is not int or not 0 <= number <= MOST_CODE:
-        return
-    try:
-        if sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__:
-            return
-        if count_callbacks() or count_threads() or may_act_when_freed(get_objects()):
-            return
-        threading: ModuleType | None = sys.modules.get("threading")
-        if threading is not None and threading._threading_atexits:
-            return
-        print(end="", flush=True)
-        print(end="", flush=True, file=sys.stderr)
-    except BaseException:  # memory is short, or a stream is closed: the interpreter says what it makes of that
-        return
-    _exit(number)
-
-
-def may_act_when_freed(left: list[object]) -> bool:
-    """Whether something of what a program left may act when it is freed.
-
-    Args:
-        left: all that a collector knows of; what the zygote made is not among it.
-    """
-    kinds = set(map(type, left))
-    if any(issubclass(kind, _SUSPENDED) or hasattr(kind, "__del__") for kind in kinds.difference(_LOOKED_AT)):
-        return True
-    told = {kind for kind in kinds if issubclass(kind, (type, ReferenceType, *_LOOKED_AT))}
-    return any(type(one) in told and _may_act(one) for one in left)
-
-
-def _may_act(one: Any) -> bool:
-    """Whether this may, of one of the kinds that are looked at one by one."""
-    kind = type(one)
-    if issubclass(kind, type):
-        return "__del__" in one.__dict__
-    if issubclass(kind, ReferenceType):
-        return one.__callback__ is not None and not _only_forgets(one.__callback__)
-    if kind is GeneratorType:  # it goes on only where it would catch what ends it
-        return one.gi_yieldfrom is not None or bool(one.gi_code.co_exceptiontable)
-    if kind is TextIOWrapper:
-        return type(one.buffer) is not BufferedReader or _may_act(one.buffer)
-    if kind is BufferedReader and type(one.raw) is not FileIO:
-        return True
-    # That a file was not closed is said where a program has asked for such warnings.
-    return bool(sys.modules.get("warnings", _warnings).filters != _FILTERS)
-
-
-def _only_forgets(callback: object) -> bool:
-    """Whether it takes what is freed out of a cache of `abc`, which `isinstance` fills, or out of a `WeakSet`.
-
-    `threading` keeps its threads in one, and many a contest program runs in a thread with a larger stack.
-    """
-    if type(callback) is BuiltinFunctionType:
-        return type(callback.__self__) is ReferenceType
-    return type(callback) is FunctionType and callback.__code__ in WeakSet.__init__.__code__.co_consts
+    from truegrade.sandbox.zygote import ZygoteServer
 
 
 PREPARED_NAMES = "PREPARED_NAMES"
@@ -160,13 +86,17 @@ _EXCEPTIONS = {
 }
 
 
-def main(fd: int) -> None:
+def main(fd: int, zygote: ZygoteServer) -> None:
     """Do the one job that arrives on this stream."""
     frame = read_frame(fd)
     if frame is None:
         _exit(0)
     mode, source, token, limits, *details = loads(frame)
     restrict(limits)
+    if mode == "forks":
+        serve_in_forks(fd, zygote, source, token, *details)
+        _exit(0)
+    zygote.bind()
     reseed(source)
     if mode == "script":
         take_stdin(fd)
@@ -282,6 +212,64 @@ def serve(
         if getpid() != pid:
             _exit(0)
         write_frame(fd, frame)
+
+
+def serve_in_forks(
+    fd: int,
+    zygote: ZygoteServer,
+    source: str,
+    token: bytes,
+    names: Sequence[str],
+    value_bytes: int,
+    digests: bool,
+) -> None:
+    """Run the source, which is the grader's own, answer the first call, and every other call in a fork of its own.
+
+    What such a call returns takes no arguments and is called in the fork: as little as can be, for a page that a
+    fork writes is a page copied. Only the forks run a program, so only they are bound. A fork knows its own call
+    and no other, and has a stream of its own for the answer, which is passed on once nothing is left of it.
+    """
+    module: ModuleType = type(sys)(MODULE_NAME)
+    sys.modules[MODULE_NAME] = module
+    if PREPARED_NAMES in source:
+        module.__dict__[PREPARED_NAMES] = PREPARED.names()
+    failure = attempt(source, module.__dict__, token)
+    if failure is not None:
+        tell(fd, failure)
+        return
+    tell(fd, ("ready", token, tuple([name for name in names if name not in module.__dict__])))
+    request = read_frame(fd)
+    if request is not None:
+        write_frame(fd, answer(module.__dict__, value_bytes, digests, *called(request)))
+    freeze()
+    clean, forks_s, draws = True, 0.0, "numpy" in sys.modules
+    while clean and (request := read_frame(fd)) is not None:
+        asked, name, args, more = called(request)
+        try:
+            function = {name: module.__dict__[name](*args, **more)}
+        except BaseException as error:
+            tell(fd, failed(token, error))
+            return
+        reading, writing = pipe()
+        pid = fork()
+        if pid == 0:
+            dup2(writing, fd, False)
+            closerange(fd + 1, writing + 1)
+            zygote.bind()
+            if draws:
+                reseed(source)
+            write_frame(fd, answer(function, value_bytes, digests, asked, name, (), {}))
+            _exit(0)
+        close(writing)
+        said = read_all(reading, value_bytes)
+        close(reading)
+        status = waitpid(pid, 0)[1]
+        clean = zygote.leave_none and zygote.restored()
+        of_forks = getrusage(RUSAGE_CHILDREN)
+        used_s, forks_s = of_forks.ru_utime + of_forks.ru_stime - forks_s, of_forks.ru_utime + of_forks.ru_stime
+        so_far_s = forks_s + process_time()
+        frames = -1 if said is None else int(bool(said))
+        write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + (said or b""))
 
 
 def defined_classes(trusted: str) -> dict[str, type]:

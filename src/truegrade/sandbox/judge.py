@@ -221,8 +221,9 @@ class Link:
         return self.end(GRADER_ERROR, f"{text}; {SENDABLE}")
 
 
-def main(fd: int) -> None:
+def main(fd: int, zygote: Any) -> None:
     """Judge one job after the other, until one leaves this process unfit for more."""
+    zygote.bind()
     report, stream = Channel(fd), socket(fileno=fd)
     turn: mmap | None = None
     cap, plans = Cap(), Plans()

@@ -152,6 +152,38 @@ def make_calls(
     return PASSED
 
 
+def make_calls_in_forks(
+    run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
+) -> Stop:
+    """Run the program and make the first call, then each other call in a fork of that process; see `Sandbox.call`.
+
+    Each call has the limits of a run, and none is sent before the answer to the last has been looked at. Where
+    something of a fork is left the run ends as passed, though calls are left.
+    """
+    token = os.urandom(TOKEN_BYTES)
+    run.prepare(kind_of(program))
+    run.instruct(_job(run.limits, "forks", program, token, [function], run.limits.output_bytes, True))
+    run.converse()
+    try:
+        _expect(run, "ready", token, 3)
+        for index, args in enumerate(calls):
+            asked = os.urandom(TOKEN_BYTES)
+            run.send(_question(asked, function, index, args))
+            if index:
+                _, _, status, used_s, so_far_s, clean, frames = _expect(run, "ended", token, 7)
+                if frames < 0:
+                    raise _forged()
+                if frames == 0:
+                    return run.death_of_fork(os.waitstatus_to_exitcode(status))
+                if run.call_over(used_s, so_far_s):
+                    return PASSED
+            if not _handed_over(run, on_result, index, _result(run, asked)) or (index and not clean):
+                break
+    except Gone:
+        return run.death()
+    return PASSED
+
+
 def _handed_over(run: Supervisor, on_result: OnResult, index: int, result: CallResult) -> bool:
     """Whether to go on; what is found out when a value is looked at is the program's doing."""
     began = time.monotonic()

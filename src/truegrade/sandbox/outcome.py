@@ -11,6 +11,7 @@ from typing import Any, Self
 from truegrade.patterns import pattern
 from truegrade.sandbox import wire
 from truegrade.sandbox.decode import UNBOUNDED, read
+from truegrade.sandbox.encode import encode
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.wire import Digest
 
@@ -139,6 +140,14 @@ class CallResult:
         return self.encoded, b"" if self.digest is None else self.digest.sha256, self.is_solid
 
     @classmethod
+    def of(cls, value: object) -> Self | None:
+        """What a program sends that returns a value of ours; None if it is too large to be sent."""
+        try:
+            return cls(encode(value, MAX_VALUE_MEMORY))
+        except wire.ValueTooLarge:
+            return None
+
+    @classmethod
     def unpacked(cls, encoded: bytes, digest: bytes, is_solid: bool) -> Self:
         """The result that was `packed`, which then need not be read for being compared with its like."""
         return cls(encoded, digest=Digest(digest) if digest else None, known_solid=is_solid)
@@ -182,13 +191,19 @@ def death(code: int, last_words: str) -> Stop:
     return Stop(wire.KILLED, f"killed by {name}" + (f": {last_words}" if last_words else ""))
 
 
-def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float, waited_s: float = 0.0) -> Outcome:
+def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float) -> Outcome:
     """The outcome of a run that ended as ``stop`` says and used this much time.
 
-    Whatever it answered, a run that went over a limit is one that the limit would have ended. Wall seconds for
-    which the program waited for a core are the machine's and do not count against it.
+    Whatever it answered, a run that went over a limit is one that the limit would have ended.
+
+    Args:
+        stop: how it ended.
+        limits: of the run.
+        cpu_s: CPU seconds; of several calls in processes of their own, of the longest.
+        wall_s: wall seconds likewise, without those for which the program waited for a core, which are the
+            machine's.
     """
-    used = {"CPU": (cpu_s, limits.cpu_s), "wall": (wall_s - waited_s, limits.wall_backstop_s)}
+    used = {"CPU": (cpu_s, limits.cpu_s), "wall": (wall_s, limits.wall_backstop_s)}
     close = any(abs(spent - limit) <= BAND * limit for spent, limit in used.values())
     over = [clock for clock, (spent, limit) in used.items() if spent > limit]
     if stop.status == wire.GRADER_ERROR:

@@ -121,6 +121,7 @@ class Sandbox:
         cpu_s: float | None = None,
         wall_s: float | None = None,
         call_wall_s: float | None = None,
+        forks: bool = False,
     ) -> Outcome:
         """Run ``program``, then ``function(*args)`` for each of ``calls``, in order, in one process.
 
@@ -134,17 +135,25 @@ class Sandbox:
             wall_s: wall limit for this run.
             call_wall_s: wall limit of each call but the first, counted from the answer before; ``wall_s`` then
                 ends with the first answer, and the outcome's ``wall_s`` is that of the last call.
+            forks: the program is trusted, and what it is given runs in forks. The first call is made in the
+                process itself; of each other one that gets a function without arguments, which a fork calls, with
+                the limits of a run.
 
         Returns:
-            ``passed`` if every call was answered or ``on_result`` ended the run.
+            ``passed`` if every call was answered or ``on_result`` ended the run; of ``forks`` also where one has
+            left something behind, after which no other is made: what is left to call needs another run.
 
         Raises:
             SandboxError: an argument is not plain, or the machine failed.
         """
         deliver = _Once(on_result)
-        return self._measure(
-            cpu_s, lambda run: modes.make_calls(run, program, function, calls, deliver, call_wall_s), wall_s
-        )
+
+        def converse(run: Supervisor) -> Stop:
+            if forks:
+                return modes.make_calls_in_forks(run, program, function, calls, deliver)
+            return modes.make_calls(run, program, function, calls, deliver, call_wall_s)
+
+        return self._measure(cpu_s, converse, wall_s)
 
     def judge(
         self,
@@ -396,10 +405,13 @@ class Sandbox:
                 stop = converse(run)
             except Stop as early:
                 stop = early
-            wall_s, waited_s = run.wall_s, run.owed_s()
+            wall_s, counted_s = run.wall_s, run.wall_s - run.owed_s()
             run.stop()
             assert run.program is not None
-            return conclude(stop, limits, run.program.cpu_s, wall_s, waited_s)
+            cpu_s = run.program.cpu_s
+            longest_s = max(run.longest_cpu_s, cpu_s - run.cpu_before_s), max(run.longest_wall_s, counted_s)
+            outcome = conclude(stop, limits, *longest_s)
+            return replace(outcome, cpu_s=cpu_s, wall_s=run.wall_before_s + wall_s)
 
 
 class _Once:

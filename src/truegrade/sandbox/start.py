@@ -20,7 +20,7 @@ from os.path import abspath, dirname, join
 _TALK = ("wire", "encode", "decode", "frames", "rlimits", "objects", "mirror")
 _SERVE = ("seccomp", "confine", "footprint", "zygote")
 _JUDGING = ("judging", "stand_ins", "judge")
-MODULES = {"child": (*_TALK, *_SERVE, "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}
+MODULES = {"child": (*_TALK, *_SERVE, "endings", "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}
 
 
 def load(role: str) -> dict[str, dict[str, object]]:
@@ -59,7 +59,7 @@ def main() -> None:
     if given["preamble"]:
         modules["child"]["PREPARED"].prepare(given["preamble"])  # type: ignore[attr-defined]
     zygote.serve(modules[role]["rehearse"])
-    modules[role]["main"](modules["zygote"]["CONTROL"])  # type: ignore[operator]
+    modules[role]["main"](modules["zygote"]["CONTROL"], zygote)  # type: ignore[operator]
 
 
 if __name__ == "__main__":

@@ -82,6 +82,10 @@ class Supervisor:
         """Of its time without a core, what it had waited for before this run."""
         self._late_s = 0.0
         """For how long nobody could have heard the program, because we were stopped ourselves."""
+        self.cpu_before_s = self.wall_before_s = 0.0
+        """Of the calls that are over, where each has limits of its own."""
+        self.longest_cpu_s = self.longest_wall_s = 0.0
+        """Of one of these."""
         self.program: Process | None = None
         self.judge: Judge | None = None
         self.output = {"stdout": bytearray(), "stderr": bytearray()}
@@ -201,6 +205,30 @@ class Supervisor:
         self._owed_s = self._late_s = 0.0
         self._wall_cap_s = wall_s * (1 + BAND)
 
+    def call_over(self, cpu_s: float, so_far_s: float) -> bool:
+        """Let the next call, in a process of its own, have the limits of a run; whether this one went over them.
+
+        Args:
+            cpu_s: CPU seconds of the process of this call.
+            so_far_s: of the whole run.
+        """
+        wall_s = self.wall_s
+        counted_s = wall_s - self.owed_s()
+        over = cpu_s > self.limits.cpu_s or counted_s > self.limits.wall_backstop_s
+        self.longest_cpu_s = max(self.longest_cpu_s, cpu_s)
+        self.longest_wall_s = max(self.longest_wall_s, counted_s)
+        if over:
+            return True
+        self.cpu_before_s, self.wall_before_s = so_far_s, self.wall_before_s + wall_s
+        self._written = 0
+        for kept in self.output.values():
+            kept.clear()
+        self.begin_anew(self.limits.wall_backstop_s)
+        clocks, self._clocks = self._clocks, []
+        for process, _, cap_s, role in clocks:
+            self._clock(process, so_far_s, cap_s, role)
+        return False
+
     def excuse(self, seconds: float) -> None:
         """Let this time, in which nobody heard the program, not count against it."""
         self._late_s += seconds
@@ -270,8 +298,17 @@ class Supervisor:
         assert self.program.code is not None
         if self.program.lost:
             return Stop(wire.KILLED, LOST)
+        return death(self.program.code, self._last_words())
+
+    def death_of_fork(self, code: int) -> Stop:
+        """The same of a fork of it that ended with this exit code."""
+        assert self.program is not None
+        self._drain()
+        return Stop(*STARVED) if self.program.out_of_memory() else death(code, self._last_words())
+
+    def _last_words(self) -> str:
         words = self.output["stderr"][-LAST_WORDS_BYTES:].decode("utf-8", "replace").strip()
-        return death(self.program.code, words.splitlines()[-1] if words else "")
+        return words.splitlines()[-1] if words else ""
 
     # --------------------------------------------------------------------------------------------- the loop
 

@@ -152,6 +152,8 @@ class ZygoteServer:
         self._scratch: str = settings["scratch"]
         self._alone = settings["level"] >= 3  # PID 1 of a namespace: `kill(-1)` means the program and nobody else
         self._several = settings["processes"] > 0
+        self.leave_none = settings["level"] >= 2 and not self._several
+        """Whether programs can start no process that outlives theirs."""
         self._tasks: int | None = settings["tasks"]
         self._piped: bool = settings["piped"]
         self._core: int | None = settings["core"]
@@ -168,10 +170,11 @@ class ZygoteServer:
         preload(settings["preload"], alone=not settings["processes"])
         join_areas()
         self._children = _children_file()
-        bind = sample_confinement(settings)
+        self.bind = sample_confinement(settings)
+        """Confines a forked process, before anything of a program runs in it."""
         confine(settings)
         self._fresh = Fresh(settings, lambda: file_rules(settings), leaving()) if settings["apart"] else None
-        self._enter = self._entry(bind)
+        self._enter = self._entry()
         self._room = _room(self._scratch) if self._alone else None
         # With what `confine` has mounted there.
         self._written = [(folder, frozenset(os.listdir(folder))) for folder in folders(settings)]  # noqa: PTH208
@@ -198,19 +201,23 @@ class ZygoteServer:
         gc.disable()  # until `_enter` is done: none of what it makes is a cycle
         stay_on(self._core)  # only now, for a worker's zygotes start beside each other
         self._control.sendall(READY)
-        if self._fork():
-            return
-        while True:
-            asked = self._control.recv(1)
-            if asked == END:
-                self._control.sendall(self._finish())
-                if self._fork():
-                    return
-            elif asked == QUERY:
-                self._control.sendall(b"1" if self._ended() else b"0")
-            else:  # the supervisor is gone
-                self._finish()
-                _exit(0)
+        try:
+            if self._fork():
+                return
+            while True:
+                asked = self._control.recv(1)
+                if asked == END:
+                    self._control.sendall(self._finish())
+                    if self._fork():
+                        return
+                elif asked == QUERY:
+                    self._control.sendall(b"1" if self._ended() else b"0")
+                else:
+                    break
+        except (BrokenPipeError, ConnectionResetError):  # hung up on before it could announce the next process
+            pass
+        self._finish()
+        _exit(0)
 
     def _fork(self) -> bool:
         """Fork the next process and announce it; whether this is that process."""
@@ -243,14 +250,11 @@ class ZygoteServer:
             close(fd)
         return False
 
-    def _entry(self, bind: Callable[[], None]) -> Callable[[list[int]], None]:
+    def _entry(self) -> Callable[[list[int]], None]:
         """What makes a forked process a program's: its session, directory, descriptors, nothing of the zygote's.
 
         It runs in children only and finds what it needs near at hand: every object that it looks up or through is
         a page for each of them to copy.
-
-        Args:
-            bind: confines a child.
         """
         detach, piped, scratch, tasks = self._control.detach, self._piped, self._scratch, self._tasks
         enable_collection, fresh = gc.enable, self._fresh
@@ -275,7 +279,6 @@ class ZygoteServer:
             set_handler(SIGINT, default_int_handler)
             if tasks is None:
                 limit_tasks(None)
-            bind()
             enable_collection()
 
         return enter
@@ -313,8 +316,11 @@ class ZygoteServer:
         usage = getrusage(RUSAGE_CHILDREN)
         reaped_s = usage.ru_utime + usage.ru_stime
         used_s, self._reported_s = reaped_s - self._reported_s, reaped_s
-        clean = self._emptied() and (self._room is None or self._freed(self._room))
-        return REPORT.pack(self._status or 0, used_s, min(left, 255), clean)
+        return REPORT.pack(self._status or 0, used_s, min(left, 255), self.restored())
+
+    def restored(self) -> bool:
+        """Empty all that programs may write to; whether nothing of it is held any more."""
+        return self._emptied() and (self._room is None or self._freed(self._room))
 
     def _emptied(self) -> bool:
         """Empty all that programs may write to; whether it is as they found it."""

@@ -59,12 +59,18 @@ def grader(preloaded: list[str]) -> tuple[str, bytes]:
     Args:
         preloaded: what `preload` says of the program that it grades.
     """
-    return f"import {_IMPORTED}\n{_with_numpy(preloaded)}{_started('grade_sample')}", _compiled(_GRADER)
+    graded = "grade_sample(*given)"
+    return f"import {_IMPORTED}\n{_with_numpy(preloaded)}{_started(graded, graded)}", _compiled(_GRADER)
 
 
 def solution(code: str) -> tuple[str, bytes]:
-    """The program whose `ENTRY_POINT` answers calls of ``code`` as `solution.answer`; and its first argument."""
-    return f"{_with_numpy(preload(code))}{_started('answer', PREPARED_NAMES)}", _compiled(("solution.py",))
+    """The program whose `ENTRY_POINT` takes its first call as `solution.prepare` and others as `solution.call`.
+
+    Returns:
+        It, and what its first call takes first. Others take none.
+    """
+    started = _started(f"prepare({PREPARED_NAMES}, *given)", "call(*given)")
+    return f"{_with_numpy(preload(code))}{started}", _compiled(("solution.py",))
 
 
 @cache
@@ -77,11 +83,11 @@ def _with_numpy(preloaded: list[str]) -> str:
     return _NUMPY if "numpy" in preloaded else ""
 
 
-def _started(function: str, *names: str) -> str:
-    arguments = ", ".join((*names, "*given"))
+def _started(first: str, other: str) -> str:
+    """What defines `ENTRY_POINT`, of the expression that its first call returns and of that of every other."""
     return (
-        f"import marshal\ndef {ENTRY_POINT}(compiled, *given):\n    if compiled:\n"
-        f"        exec(marshal.loads(compiled), globals())\n    return {function}({arguments})\n"
+        f"import marshal\ndef {ENTRY_POINT}(compiled, *given):\n    if not compiled:\n        return {other}\n"
+        f"    exec(marshal.loads(compiled), globals())\n    return {first}\n"
     )
 
 

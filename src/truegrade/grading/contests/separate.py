@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.driver import import_string
@@ -54,13 +54,15 @@ def grade_separately(code: str, tests: Tests, executor: Executor) -> Judgement:
     cpu_s = wall_s = 0.0
     time_sensitive = False
     failure: Failure | None = None
-    for index, (outcome, wrong) in enumerate(_trials(code, tests, wanted, executor)):
-        cpu_s += outcome.cpu_s
-        wall_s += outcome.wall_s
-        time_sensitive |= outcome.time_sensitive
-        if wrong is not None:
-            given = shortened(tests.inputs[index])
-            failure = wrong[0], f"test {index + 1} of {count}: {wrong[1]}; input {given!r}"
+    passed = 0
+    for trial in _trials(code, tests, wanted, executor):
+        cpu_s += trial.outcome.cpu_s
+        wall_s += trial.outcome.wall_s
+        time_sensitive |= trial.outcome.time_sensitive
+        passed += trial.passed
+        if trial.failure is not None:
+            given = shortened(tests.inputs[passed])
+            failure = trial.failure[0], f"test {passed + 1} of {count}: {trial.failure[1]}; input {given!r}"
             break
     reason, detail = failure or (Reason.PASSED, f"{count} tests")
     return Judgement(reason=reason, detail=detail, cpu_s=cpu_s, wall_s=wall_s, time_sensitive=time_sensitive)
@@ -82,9 +84,9 @@ def count_passed(code: str, tests: Tests, executor: Executor) -> TestCount | Non
     except ValueError:
         return None
     passed = 0
-    for _, wrong in _trials(code, tests, wanted, executor):
-        passed += wrong is None
-        if wrong is not None and wrong[0] is Reason.TIME_LIMIT:
+    for trial in _trials(code, tests, wanted, executor):
+        passed += trial.passed
+        if trial.failure is not None and trial.failure[0] is Reason.TIME_LIMIT:
             break
     return TestCount(passed, len(tests.inputs)) if tests.inputs else None
 
@@ -137,22 +139,28 @@ def _numbers(line: str) -> list[Decimal] | None:
         return None
 
 
-def _trials(
-    code: str, tests: Tests, wanted: Sequence[Any], executor: Executor
-) -> Iterator[tuple[Outcome, Failure | None]]:
-    """Each test's run, and why it failed or None."""
+class _Trial(NamedTuple):
+    """One run: of a program on standard input it is one test, of a function all up to the first that fails."""
+
+    outcome: Outcome
+    passed: int
+    """Tests."""
+    failure: Failure | None
+    """Of the test behind these."""
+
+
+def _trials(code: str, tests: Tests, wanted: Sequence[Any], executor: Executor) -> Iterator[_Trial]:
+    """Runs, until every test has passed or failed."""
     if tests.function is None:
         program = assemble(PREAMBLE, Answer(value=code, found=""))
         for given, expected in zip(tests.inputs, tests.outputs, strict=True):
-            yield _read(program, given, expected, executor)
-    else:
-        program, modules = inside.solution(code)
-        compiled: list[bytes] = []
-        for given, expected, values in zip(tests.inputs, tests.outputs, wanted, strict=True):
-            call = PREAMBLE, tests.function, given
-            # The first process compiles the program for all, before it runs it.
-            calls = [(modules, compiled[0], *call)] if compiled else [(modules, code), (b"", b"", *call)]
-            yield _call(program, calls, compiled, tests.function, expected, values, executor)
+            outcome, wrong = _read(program, given, expected, executor)
+            yield _Trial(outcome, int(wrong is None), wrong)
+        return
+    tried = 0
+    while tried < len(tests.inputs):
+        yield (trial := _call(code, tests, wanted, tried, executor))
+        tried += trial.passed + (trial.failure is not None)
 
 
 def _read(
@@ -172,33 +180,33 @@ def _read(
     return outcome, (Reason.WRONG_ANSWER, words)
 
 
-def _call(
-    program: str,
-    calls: Sequence[tuple[bytes | str, ...]],
-    compiled: list[bytes],
-    function: str,
-    expected: str,
-    wanted: Sequence[object],
-    executor: Executor,
-) -> tuple[Outcome, Failure | None]:
-    """One test in a process of its own; ``compiled`` gets the program where it is still empty."""
+def _call(code: str, tests: Tests, wanted: Sequence[Any], tried: int, executor: Executor) -> _Trial:
+    """The tests from this one on, each in a process of its own, which all are forks of one that runs nothing of
+    the program."""
+    assert tests.function is not None
+    program, modules = inside.solution(code)
+    calls = [(modules, code, PREAMBLE), *((b"", tests.function, given) for given in tests.inputs[tried:])]
     failures: list[Failure] = []
+    passed = 0
 
-    def keep(_: int, result: CallResult) -> bool:
+    def keep(index: int, result: CallResult) -> bool:
+        nonlocal passed
+        test = tried + index - 1
         if result.error is not None:
             failures.append(_raised(result.error))
-        elif not compiled:
-            compiled.append(result.value)
-            return True
-        elif (returned := executor.decide(_other, result, *wanted)) is not None:
-            words = f"{function} returned {returned}, expected {shortened(expected)}"
-            failures.append((Reason.WRONG_ANSWER, words))
-        return False
+        elif index:
+            same = any(isinstance(one, CallResult) and result.same_as(one) for one in wanted[test])
+            returned = None if same else executor.decide(_other, result, *wanted[test])
+            if returned is not None:
+                words = f"{tests.function} returned {returned}, expected {shortened(tests.outputs[test])}"
+                failures.append((Reason.WRONG_ANSWER, words))
+            passed += returned is None
+        return not failures
 
-    outcome = executor.call(program, inside.ENTRY_POINT, calls, keep)
+    outcome = executor.call(program, inside.ENTRY_POINT, calls, keep, forks=True)
     if outcome.status != Reason.PASSED:
-        return outcome, (Reason(outcome.status), outcome.detail)
-    return outcome, next(iter(failures), None)
+        failures = [(Reason(outcome.status), outcome.detail)]
+    return _Trial(outcome, passed, next(iter(failures), None))
 
 
 def _raised(error: str) -> Failure:
@@ -219,6 +227,8 @@ def _other(got: Any, *wanted: object) -> str | None:
 def _accepted_values(tests: Tests) -> tuple[tuple[Any, ...], ...]:
     """Values that a function may return for each test, read once for all samples of a problem; none for programs.
 
+    Each is held as it comes from a program: most right answers are equal to it byte by byte.
+
     Raises:
         ValueError: a test is not JSON, whatever any program does; says which.
     """
@@ -230,7 +240,8 @@ def _accepted_values(tests: Tests) -> tuple[tuple[Any, ...], ...]:
         try:
             for line in given.strip("\n").split("\n"):
                 decoded(line)
-            wanted.append(tuple(decoded(text) for text in (expected, other) if text is not None))
+            values = [decoded(text) for text in (expected, other) if text is not None]
+            wanted.append(tuple([CallResult.of(value) or value for value in values]))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"test {index + 1} is not JSON: {shortened(str(error))}") from None
     return tuple(wanted)
