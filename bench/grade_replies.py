@@ -4,7 +4,8 @@
 
 No program runs: what is measured is reading, extraction, comparison and the journal. The replies are drawn for
 1,000 problems; a tenth of them is graded too, so that what grows with their number shows. Beside it stand decoding
-the rows and parsing their answers alone.
+the rows and parsing their answers alone; and the floor of the command, which besides writes and reads the same
+records with their checksums, and has neither rules of extraction nor a report.
 """
 
 from __future__ import annotations
@@ -14,8 +15,13 @@ import json
 import random
 import resource
 import tempfile
+import zlib
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import IO, Any
+
+import msgspec
 
 from bench.rounds import command, compare, parser, table
 
@@ -64,6 +70,36 @@ def parse_all(path: Path, asked: list[tuple[str, str]]) -> None:
             ast.literal_eval(asked[index % PROBLEMS][1])
 
 
+def write_all(path: Path, asked: list[tuple[str, str]], like: Path) -> None:
+    """Take in every row, compare its answer, and count: with the records of a graded run, field by field."""
+    decode = msgspec.json.Decoder().decode
+    stored, verdicts = like / "completions.jsonl", next(like.glob("verdicts.*.jsonl"))
+    completion, verdict = (decode(file.open("rb").readline()) for file in (stored, verdicts))
+
+    def write(file: IO[bytes], record: dict[str, Any], **changed: object) -> None:
+        record.update(changed)
+        del record["crc32"]
+        record["crc32"] = f"{zlib.crc32(msgspec.json.encode(record)):08x}"
+        file.write(msgspec.json.encode(record) + b"\n")
+
+    def read(file: Path) -> Iterator[dict[str, Any]]:
+        with file.open("rb") as lines:
+            for line in lines:
+                zlib.crc32(line)
+                yield decode(line)
+
+    taken_in, judged = path.with_suffix(".taken"), path.with_suffix(".judged")
+    with path.open("rb") as rows, taken_in.open("wb") as file:
+        for row in map(decode, rows):
+            write(file, completion, problem_id=row["problem_id"], text=row["generated_code"])
+    with judged.open("wb") as file:
+        for index, held in enumerate(read(taken_in)):
+            got = ast.literal_eval(held["text"].rpartition("== ")[2])
+            passed = got == ast.literal_eval(asked[index % PROBLEMS][1])
+            write(file, verdict, problem_id=held["problem_id"], answer=held["text"], passed=passed)
+    assert sum(each["passed"] for each in read(judged))
+
+
 def main() -> None:
     """Measure and print."""
     given = parser(__doc__, rounds=1, workers=None)
@@ -77,9 +113,11 @@ def main() -> None:
         for amount in (max(1, options.replies // 10), options.replies):
             file = folder / f"{amount}.jsonl"
             write_replies(file, asked, amount, rng)
+            command("grade", file, *words, like := folder / f"like-{amount}")
             ways = {
                 "grade": lambda file=file: command("grade", file, *words, folder / f"run-{next(turns)}"),
                 "decoding and parsing": lambda file=file: parse_all(file, asked),
+                "floor": lambda file=file, like=like: write_all(file, asked, like),
             }
             compare(f"{amount:,} replies", ways, options.rounds, amount=amount, warm=False)
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / MIB
