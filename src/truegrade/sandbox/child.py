@@ -215,13 +215,7 @@ def serve(
 
 
 def serve_in_forks(
-    fd: int,
-    zygote: ZygoteServer,
-    source: str,
-    token: bytes,
-    names: Sequence[str],
-    value_bytes: int,
-    digests: bool,
+    fd: int, zygote: ZygoteServer, source: str, token: bytes, names: Sequence[str], value_bytes: int, digests: bool
 ) -> None:
     """Run the source, which is the grader's own, answer the first call, and every other call in a fork of its own.
 
@@ -250,19 +244,15 @@ def serve_in_forks(
         except BaseException as error:
             tell(fd, failed(token, error))
             return
-        reading, writing = pipe()
-        pid = fork()
+        pid, reading = forked(fd)
         if pid == 0:
-            dup2(writing, fd, False)
-            closerange(fd + 1, writing + 1)
             zygote.bind()
             if draws:
                 reseed(source)
             write_frame(fd, answer(function, value_bytes, digests, asked, name, (), {}))
             _exit(0)
-        close(writing)
         said = read_all(reading, value_bytes)
-        close(reading)
+        close(reading)  # first: a fork that writes more than was read ends by that
         status = waitpid(pid, 0)[1]
         clean = zygote.leave_none and zygote.restored()
         of_forks = getrusage(RUSAGE_CHILDREN)
@@ -270,6 +260,18 @@ def serve_in_forks(
         so_far_s = forks_s + process_time()
         frames = -1 if said is None else int(bool(said))
         write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + (said or b""))
+
+
+def forked(fd: int) -> tuple[int, int]:
+    """As `os.fork`, with a descriptor from which to read what the fork writes, whose ``fd`` is the other end."""
+    reading, writing = pipe()
+    pid = fork()
+    if pid == 0:
+        dup2(writing, fd, False)
+        closerange(fd + 1, writing + 1)
+    else:
+        close(writing)
+    return pid, reading
 
 
 def defined_classes(trusted: str) -> dict[str, type]:
