@@ -140,20 +140,20 @@ class CallResult:
         return self.encoded, b"" if self.digest is None else self.digest.sha256, self.is_solid
 
     @classmethod
-    def of(cls, value: object) -> Self | None:
-        """What a program sends that returns a value of ours; None if it is too large to be sent."""
-        try:
-            return cls(encode(value, MAX_VALUE_MEMORY))
-        except wire.ValueTooLarge:
-            return None
-
-    @classmethod
     def unpacked(cls, encoded: bytes, digest: bytes, is_solid: bool) -> Self:
         """The result that was `packed`, which then need not be read for being compared with its like."""
         return cls(encoded, digest=Digest(digest) if digest else None, known_solid=is_solid)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CallResult, (self.encoded, self.error, self.digest)
+
+
+def as_returned(value: object) -> bytes:
+    """`CallResult.encoded` of a call that returns this value; empty if it is too large to be sent."""
+    try:
+        return encode(value, MAX_VALUE_MEMORY)
+    except wire.ValueTooLarge:
+        return b""
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+(?=>)")

@@ -21,7 +21,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, shortened, shown
 from truegrade.grading.programs import assemble
 from truegrade.records import Answer, Reason
-from truegrade.sandbox.outcome import CallResult, Outcome
+from truegrade.sandbox.outcome import CallResult, Outcome, as_returned
 
 PREAMBLE = f"{import_string}sys.set_int_max_str_digits(50000)\n"
 """LiveCodeBench's preamble and its limit of digits (@28fef95 ``compute_code_generation_metrics.py``)."""
@@ -149,7 +149,7 @@ class _Trial(NamedTuple):
     """Of the test behind these."""
 
 
-def _trials(code: str, tests: Tests, wanted: Sequence[Any], executor: Executor) -> Iterator[_Trial]:
+def _trials(code: str, tests: Tests, wanted: Sequence[_Accepted], executor: Executor) -> Iterator[_Trial]:
     """Runs, until every test has passed or failed."""
     if tests.function is None:
         program = assemble(PREAMBLE, Answer(value=code, found=""))
@@ -180,7 +180,7 @@ def _read(
     return outcome, (Reason.WRONG_ANSWER, words)
 
 
-def _call(code: str, tests: Tests, wanted: Sequence[Any], tried: int, executor: Executor) -> _Trial:
+def _call(code: str, tests: Tests, wanted: Sequence[_Accepted], tried: int, executor: Executor) -> _Trial:
     """The tests from this one on, each in a process of its own, which all are forks of one that runs nothing of
     the program."""
     assert tests.function is not None
@@ -195,8 +195,8 @@ def _call(code: str, tests: Tests, wanted: Sequence[Any], tried: int, executor: 
         if result.error is not None:
             failures.append(_raised(result.error))
         elif index:
-            same = any(isinstance(one, CallResult) and result.same_as(one) for one in wanted[test])
-            returned = None if same else executor.decide(_other, result, *wanted[test])
+            right = bool(result.encoded) and result.encoded in wanted[test].returned
+            returned = None if right else executor.decide(_other, result, *wanted[test].values)
             if returned is not None:
                 words = f"{tests.function} returned {returned}, expected {shortened(tests.outputs[test])}"
                 failures.append((Reason.WRONG_ANSWER, words))
@@ -223,11 +223,17 @@ def _other(got: Any, *wanted: object) -> str | None:
     return None if any(value == as_json(one) for one in wanted) else shown(got)
 
 
-@lru_cache(maxsize=4)
-def _accepted_values(tests: Tests) -> tuple[tuple[Any, ...], ...]:
-    """Values that a function may return for each test, read once for all samples of a problem; none for programs.
+class _Accepted(NamedTuple):
+    """What a function may return for a test."""
 
-    Each is held as it comes from a program: most right answers are equal to it byte by byte.
+    values: tuple[Any, ...]
+    returned: tuple[bytes, ...]
+    """Those of them that equal their like, as programs send them: most right answers are equal byte by byte."""
+
+
+@lru_cache(maxsize=4)
+def _accepted_values(tests: Tests) -> tuple[_Accepted, ...]:
+    """What a function may return for each test, read once for all samples of a problem; nothing for programs.
 
     Raises:
         ValueError: a test is not JSON, whatever any program does; says which.
@@ -240,8 +246,9 @@ def _accepted_values(tests: Tests) -> tuple[tuple[Any, ...], ...]:
         try:
             for line in given.strip("\n").split("\n"):
                 decoded(line)
-            values = [decoded(text) for text in (expected, other) if text is not None]
-            wanted.append(tuple([CallResult.of(value) or value for value in values]))
+            values = {text: decoded(text) for text in (expected, other) if text is not None}
+            returned = [as_returned(value) for text, value in values.items() if "NaN" not in text]
+            wanted.append(_Accepted(tuple(values.values()), tuple(returned)))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"test {index + 1} is not JSON: {shortened(str(error))}") from None
     return tuple(wanted)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any
 
+_SMALL_CHARS = 1 << 14
+"""Of arguments that are read ahead of the fork: of larger ones a fork would copy more than it saves."""
 _prepared: list[tuple[CodeType, dict[str, Any]]] = []
 """The program, and the names that are lent to it."""
 
@@ -49,9 +51,10 @@ def call(function: str, arguments: str) -> Callable[[], Any]:
     module = sys.modules["solution"] = ModuleType("solution")  # where dataclasses look their own module up
     space = module.__dict__
     space["__builtins__"] = names
-    given = [json.loads(line) for line in arguments.strip("\n").split("\n")]
+    known = _read(arguments) if len(arguments) <= _SMALL_CHARS else None
 
     def run() -> Any:
+        given = _read(arguments) if known is None else known
         exec(code, space)
         kind = space.get("Solution")
         if isinstance(kind, type) and hasattr(kind, function):
@@ -63,3 +66,7 @@ def call(function: str, arguments: str) -> Callable[[], Any]:
         return space[function](*given)
 
     return run
+
+
+def _read(arguments: str) -> list[Any]:
+    return [json.loads(line) for line in arguments.strip("\n").split("\n")]
