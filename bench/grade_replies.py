@@ -15,7 +15,6 @@ import json
 import random
 import resource
 import tempfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
@@ -25,6 +24,7 @@ from typing import IO, Any
 import msgspec
 
 from bench.rounds import command, compare, parser, table
+from truegrade.files.json_text import checksum_fits, with_checksum
 
 PROBLEMS = 1_000
 MIB = 1024
@@ -72,21 +72,20 @@ def parse_all(path: Path, asked: list[tuple[str, str]]) -> None:
 
 
 def write_all(path: Path, asked: list[tuple[str, str]], like: Path) -> None:
-    """Take in every row, compare its answer, and count: with the records of a graded run, field by field."""
-    decode = msgspec.json.Decoder().decode
-    stored, verdicts = like / "completions.jsonl", next(like.glob("verdicts.*.jsonl"))
-    completion, verdict = (decode(file.open("rb").readline()) for file in (stored, verdicts))
+    """Take in every row, compare its answer, and count: with records like those of a graded run of one reply."""
+    decode, encode = msgspec.json.Decoder().decode, msgspec.json.encode
+    kept = like / "completions.jsonl", next(like.glob("verdicts.*.jsonl"))
+    completion, verdict = (decode(file.read_bytes()) for file in kept)
+    del completion["crc32"], verdict["crc32"]
 
     def write(file: IO[bytes], record: dict[str, Any], **changed: object) -> None:
         record.update(changed)
-        del record["crc32"]
-        record["crc32"] = f"{zlib.crc32(msgspec.json.encode(record)):08x}"
-        file.write(msgspec.json.encode(record) + b"\n")
+        file.write(with_checksum(encode(record)))
 
     def read(file: Path) -> Iterator[dict[str, Any]]:
         with file.open("rb") as lines:
             for line in lines:
-                zlib.crc32(line)
+                checksum_fits(line)
                 yield decode(line)
 
     taken_in, judged = path.with_suffix(".taken"), path.with_suffix(".judged")
@@ -111,14 +110,15 @@ def main() -> None:
         folder = Path(name)
         asked = write_problems(folder / "problems.jsonl", rng)
         words = ("--benchmark", "execution-prediction", "--data", folder / "problems.jsonl", "--out")
+        write_replies(folder / "one.jsonl", asked, 1, rng)
+        command("grade", folder / "one.jsonl", *words, like := folder / "like")
         for amount in (max(1, options.replies // 10), options.replies):
             file = folder / f"{amount}.jsonl"
             write_replies(file, asked, amount, rng)
-            command("grade", file, *words, like := folder / f"like-{amount}")
             ways = {
                 "grade": lambda file=file: command("grade", file, *words, folder / f"run-{next(turns)}"),
                 "decoding and parsing": lambda file=file: parse_all(file, asked),
-                "floor": lambda file=file, like=like: write_all(file, asked, like),
+                "floor": lambda file=file: write_all(file, asked, like),
             }
             compare(f"{amount:,} replies", ways, options.rounds, amount=amount, warm=False)
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / MIB

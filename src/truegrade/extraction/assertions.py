@@ -239,7 +239,7 @@ def _in_reply(reply: str, function: str, arguments: str) -> Answer:
 
 
 _in_short_reply = lru_cache(maxsize=8192)(_in_reply)
-"""Of a short reply from memory: most of those to a problem are equal."""
+"""Of a short reply from memory: of CRUXEval's published ones of CodeLlama four in five come again."""
 
 
 def of_another_call(answer: Answer) -> bool:

@@ -12,7 +12,7 @@ import sys
 from _io import StringIO
 from _socket import SHUT_WR, socketpair  # `socket` would be loaded into every program
 from _weakrefset import WeakSet
-from gc import freeze, unfreeze
+from gc import unfreeze
 from marshal import dumps, loads
 from mmap import MAP_PRIVATE, mmap
 from os import _exit, close, closerange, dup2, fork, getpid, pipe, waitpid, write
@@ -190,19 +190,10 @@ def serve(
     """
     mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
     own = None if classes is None else defined_classes(classes[0])
-    module: ModuleType = type(sys)(MODULE_NAME)
-    sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
-    namespace = module.__dict__
-    if PREPARED_NAMES in source:
-        namespace[PREPARED_NAMES] = PREPARED.names()
     pid = getpid()
-    failure = attempt(source, namespace, token)
-    if getpid() != pid:
-        _exit(0)  # a copy that the program forked has come to the end of the program
-    if failure is not None:
-        tell(fd, failure)
+    namespace = load(fd, source, token, names)
+    if namespace is None:
         return
-    tell(fd, ("ready", token, tuple([name for name in names if name not in namespace])))
     if classes is not None and own is not None:
         namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1], lent=classes[2]).perform}
     if mirror is not None:
@@ -214,6 +205,21 @@ def serve(
         write_frame(fd, frame)
 
 
+def load(fd: int, source: str, token: bytes, names: Sequence[str]) -> dict[str, Any] | None:
+    """Run the source as a module and say how that went; its namespace, or None where it failed."""
+    module: ModuleType = type(sys)(MODULE_NAME)
+    sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
+    namespace = module.__dict__
+    if PREPARED_NAMES in source:
+        namespace[PREPARED_NAMES] = PREPARED.names()
+    pid = getpid()
+    failure = attempt(source, namespace, token)
+    if getpid() != pid:
+        _exit(0)  # a copy that the program forked has come to the end of the program
+    tell(fd, failure or ("ready", token, tuple([name for name in names if name not in namespace])))
+    return namespace if failure is None else None
+
+
 def serve_in_forks(
     fd: int, zygote: ZygoteServer, source: str, token: bytes, names: Sequence[str], value_bytes: int, digests: bool
 ) -> None:
@@ -223,31 +229,22 @@ def serve_in_forks(
     fork writes is a page copied. Only the forks run a program, so only they are bound. A fork knows its own call
     and no other, and has a stream of its own for the answer, which is passed on once nothing is left of it.
     """
-    module: ModuleType = type(sys)(MODULE_NAME)
-    sys.modules[MODULE_NAME] = module
-    if PREPARED_NAMES in source:
-        module.__dict__[PREPARED_NAMES] = PREPARED.names()
-    failure = attempt(source, module.__dict__, token)
-    if failure is not None:
-        tell(fd, failure)
+    namespace = load(fd, source, token, names)
+    if namespace is None or (request := read_frame(fd)) is None:
         return
-    tell(fd, ("ready", token, tuple([name for name in names if name not in module.__dict__])))
-    request = read_frame(fd)
-    if request is not None:
-        write_frame(fd, answer(module.__dict__, value_bytes, digests, *called(request)))
-    freeze()
-    clean, forks_s, draws = True, 0.0, "numpy" in sys.modules
+    write_frame(fd, answer(namespace, value_bytes, digests, *called(request)))
+    clean, forks_s = True, 0.0
     while clean and (request := read_frame(fd)) is not None:
         asked, name, args, more = called(request)
         try:
-            function = {name: module.__dict__[name](*args, **more)}
+            function = {name: namespace[name](*args, **more)}
         except BaseException as error:
             tell(fd, failed(token, error))
             return
         pid, reading = forked(fd)
         if pid == 0:
             zygote.bind()
-            if draws:
+            if "numpy" in sys.modules:  # asked here: the call alone copies ten pages
                 reseed(source)
             write_frame(fd, answer(function, value_bytes, digests, asked, name, (), {}))
             _exit(0)
@@ -256,8 +253,8 @@ def serve_in_forks(
         status = waitpid(pid, 0)[1]
         clean = zygote.leave_none and zygote.restored()
         of_forks = getrusage(RUSAGE_CHILDREN)
-        used_s, forks_s = of_forks.ru_utime + of_forks.ru_stime - forks_s, of_forks.ru_utime + of_forks.ru_stime
-        so_far_s = forks_s + process_time()
+        before_s, forks_s = forks_s, of_forks.ru_utime + of_forks.ru_stime
+        used_s, so_far_s = forks_s - before_s, forks_s + process_time()
         frames = -1 if said is None else int(bool(said))
         write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + (said or b""))
 

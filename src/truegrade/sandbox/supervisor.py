@@ -109,7 +109,7 @@ class Supervisor:
         self.program = self._worker.spawn("child", child)
         self._worker.at_work = True
         self._started = time.monotonic()
-        self._clock(self.program, 0.0, self.limits.cpu_s * (1 + BAND), "child")
+        self._clock_program(0.0)
         for fd, kept in zip(self.program.outputs, self.output.values(), strict=True):
             os.set_blocking(fd, False)  # a program can read its own output away, by way of /proc
             self._register(fd, self._reader(fd, kept))
@@ -171,6 +171,10 @@ class Supervisor:
         judge, self.judge, self._channel = self.judge, None, None
         self._worker.keep_judge(self._judge_kind, judge)
 
+    def _clock_program(self, before_s: float) -> None:
+        assert self.program is not None
+        self._clock(self.program, before_s, self.limits.cpu_s * (1 + BAND), "child")
+
     def _clock(self, process: Process, before_s: float, cap_s: float, role: str) -> None:
         """Watch a process that has used so much CPU time before this run."""
         self._clocks.append((process, before_s, cap_s, role))
@@ -224,9 +228,8 @@ class Supervisor:
         for kept in self.output.values():
             kept.clear()
         self.begin_anew(self.limits.wall_backstop_s)
-        clocks, self._clocks = self._clocks, []
-        for process, _, cap_s, role in clocks:
-            self._clock(process, so_far_s, cap_s, role)
+        self._clocks.clear()
+        self._clock_program(so_far_s)
         return False
 
     def excuse(self, seconds: float) -> None:

@@ -48,7 +48,7 @@ CONTEST_IMPORTS = "".join(
 """With what every contest program begins; zygotes of kinds that have these modules run it once for all."""
 # `truegrade.sandbox.child` prints a traceback for each script that fails; some run in a thread for its stack.
 _STANDARD = (*_CONTESTS, "typing", "traceback", "threading")
-# numpy loads the second when it is first used, in 20 ms, and `truegrade.sandbox.child.reseed` uses it.
+# numpy loads the second when it is first used, in 15 ms, and `truegrade.sandbox.child.reseed` uses it.
 _NUMPY = ("numpy", "numpy.random")
 # What the guards of published harnesses take names from. Loaded in each child, they cost more than the program.
 _GUARDED = (*_STANDARD, "shutil", "subprocess")
