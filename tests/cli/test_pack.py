@@ -66,7 +66,7 @@ def test_the_same_run_gives_the_same_bytes_and_no_path_of_this_machine(packed, m
     assert names[0] == HEAD and names[1:] == sorted(names[1:])
     assert set(names) == {
         HEAD, "manifest.json", "prompts.jsonl", "completions.jsonl", "summary.json",
-        "verdicts.strict@5.jsonl", "verdicts.human-eval@6d43fb9.jsonl",
+        "verdicts.strict@6.jsonl", "verdicts.human-eval@6d43fb9.jsonl",
     }  # fmt: skip
     assert str(made).encode() not in texts and b'"/' not in texts
 
@@ -112,7 +112,7 @@ def test_grading_a_pack_makes_a_run_of_its_own_and_goes_on_with_it(packed, cli):
     before = packed.read_bytes()
     first = api.grade(packed, profiles=["strict", "simple-evals"])
     assert first.path.parent == Path("runs") and first.path.name.startswith("good-")
-    assert first.profiles[:2] == ("strict@5", "human-eval@6d43fb9") and len(first.profiles) == 3
+    assert first.profiles[:2] == ("strict@6", "human-eval@6d43fb9") and len(first.profiles) == 3
     again = api.grade(packed, profiles=["bigcode"])
     assert again.path == first.path and len(again.profiles) == 4
     assert packed.read_bytes() == before

@@ -294,10 +294,10 @@ def test_the_tables_as_files(cli):
     assert code == 0, err
     rows = list(csv.DictReader(Path("runs/mine/report/runs.csv").read_text().splitlines()))
     assert [(row["benchmark"], row["model"], row["profile"], float(row["rate"])) for row in rows] == [
-        ("one", "baseline/reference", "strict@5", 1.0),
-        ("two", "baseline/reference", "strict@5", 1.0), ("two", "baseline/reference", "human-eval@6d43fb9", 0.0),
-        ("one", "baseline/empty", "strict@5", 0.0),
-        ("two", "baseline/empty", "strict@5", 0.0), ("two", "baseline/empty", "human-eval@6d43fb9", 0.0),
+        ("one", "baseline/reference", "strict@6", 1.0),
+        ("two", "baseline/reference", "strict@6", 1.0), ("two", "baseline/reference", "human-eval@6d43fb9", 0.0),
+        ("one", "baseline/empty", "strict@6", 0.0),
+        ("two", "baseline/empty", "strict@6", 0.0), ("two", "baseline/empty", "human-eval@6d43fb9", 0.0),
     ]  # fmt: skip
     assert "results-strict.csv" in out and "results-human-eval.csv" in out
     results = list(csv.DictReader(Path("runs/mine/report/results-strict.csv").read_text().splitlines()))

@@ -374,7 +374,7 @@ def test_a_summary_from_before_the_list_shows_its_sentences(mine: Path) -> None:
 
 
 STOPPING = {
-    "against": "solved", "against_created": "2026-11-25T18:32:36+00:00", "profile": "strict@5", "order_seed": 0,
+    "against": "solved", "against_created": "2026-11-25T18:32:36+00:00", "profile": "strict@6", "order_seed": 0,
     "alpha": 0.05,
     "test": {"alpha": 0.05, "e": 28.4, "p_value": 0.035, "decision": {"clusters": 8, "problems": 8}},
 }  # fmt: skip

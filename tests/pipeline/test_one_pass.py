@@ -89,11 +89,11 @@ def test_a_file_is_opened_once_and_a_journal_once_more_for_texts(tmp_path, grade
     grade(path)
     assert opened["x_results.jsonl"] == 1
     assert opened["completions.jsonl"] == 2, "to grade them, and for the page"
-    assert opened["verdicts.strict@5.jsonl"] == 1, "for the page"
+    assert opened["verdicts.strict@6.jsonl"] == 1, "for the page"
     assert opened["prompts.jsonl"] == 1
     opened.clear()
     grade(tmp_path / "run")
-    assert opened["completions.jsonl"] == opened["verdicts.strict@5.jsonl"] == 2, "what is there, and for the page"
+    assert opened["completions.jsonl"] == opened["verdicts.strict@6.jsonl"] == 2, "what is there, and for the page"
 
 
 @pytest.mark.parametrize("in_memory", [spool.IN_MEMORY_BYTES, 100])
@@ -156,7 +156,7 @@ def test_what_was_graded_before_a_fault_is_written_and_not_graded_again(tmp_path
     path = tmp_path / "x_results.jsonl"
     path.write_bytes(answers(samples=5))
     run = grade(path)
-    journal = run.verdicts_path("strict@5")
+    journal = run.verdicts_path("strict@6")
     whole = journal.read_bytes()
     journal.write_bytes(b"")
     problems = load_benchmark("execution-prediction", data).by_id()

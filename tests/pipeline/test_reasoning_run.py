@@ -136,7 +136,7 @@ def test_prediction_on_originals_and_mutants(rows: Path, tmp_path: Path) -> None
     assert (gap["metric"], gap["pairs"], gap["clusters"]) == ("MC - OC", 12, 3)
     assert gap["difference"] == pytest.approx(7 / 12 - 11 / 12)
 
-    stored = [Run.open(out).completions_path, Run.open(out).verdicts_path("strict@5")]
+    stored = [Run.open(out).completions_path, Run.open(out).verdicts_path("strict@6")]
     before = [path.read_bytes() for path in stored]
     truegrade(*arguments)
     assert [path.read_bytes() for path in stored] == before, "resumed: nothing is asked or graded twice"

@@ -38,7 +38,7 @@ def verdict(name: str, sample: int, passed: bool, answered: bool, marks: tuple[s
         sample=sample,
         config_sha256="",
         completion_sha256="",
-        profile="strict@5",
+        profile="strict@6",
         passed=passed,
         reason=Reason.PASSED if passed else wrong,
         marks=marks,

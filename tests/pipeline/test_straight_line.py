@@ -24,7 +24,7 @@ def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
     monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
 
 
-def headline(run, profile="strict@5"):
+def headline(run, profile="strict@6"):
     (found,) = [p for p in run.summary["profiles"] if p["profile"] == profile]
     return found["estimates"][0]
 
@@ -46,17 +46,17 @@ def test_one_set_of_replies_under_two_profiles_and_where_they_differ():
     assert headline(run, "human-eval@6d43fb9")["value"] == 0.0, "a fenced reply is a syntax error to human-eval"
     assert run.summary["disagreeing"] == 5
     assert run.summary["disagreements"][0]["reasons"] == {
-        "strict@5": "passed",
+        "strict@6": "passed",
         "human-eval@6d43fb9": "syntax_error",
     }
 
 
 def test_the_same_call_asks_and_grades_nothing_twice_and_more_samples_extend_the_run():
     first = truegrade.run("humaneval", model="baseline/lookup", limit=4, n=2)
-    before = first.completions_path.read_bytes(), first.verdicts_path("strict@5").read_bytes()
+    before = first.completions_path.read_bytes(), first.verdicts_path("strict@6").read_bytes()
     again = truegrade.run("humaneval", model="baseline/lookup", limit=4, n=2)
     assert again.path == first.path
-    assert (again.completions_path.read_bytes(), again.verdicts_path("strict@5").read_bytes()) == before
+    assert (again.completions_path.read_bytes(), again.verdicts_path("strict@6").read_bytes()) == before
     more = truegrade.run("humaneval", model="baseline/lookup", limit=4, n=3)
     assert more.completions_path.read_bytes().startswith(before[0])
     assert Counter(c.problem_id for c in more.completions()) == {f"HumanEval/{i}": 3 for i in range(4)}
@@ -83,7 +83,7 @@ def test_a_run_replayed_from_its_file_grades_the_same():
 def test_a_run_graded_again_under_another_profile_keeps_the_first():
     run = truegrade.run("humaneval", model="baseline/reference", limit=3)
     graded = truegrade.grade(run.path, profiles=["human-eval"])
-    assert [p["profile"] for p in graded.summary["profiles"]] == ["human-eval@6d43fb9", "strict@5"]
+    assert [p["profile"] for p in graded.summary["profiles"]] == ["human-eval@6d43fb9", "strict@6"]
 
 
 def test_one_sample_is_graded_without_numpy(tmp_path):
@@ -165,7 +165,7 @@ def test_kill_9_while_grading_then_the_same_command_gives_the_uninterrupted_resu
     for wanted in (1, 10):
         process = start(*command, "killed")
         deadline = time.monotonic() + 300
-        verdicts = tmp_path / "killed" / "verdicts.strict@5.jsonl"
+        verdicts = tmp_path / "killed" / "verdicts.strict@6.jsonl"
         while process.poll() is None and (not verdicts.exists() or verdicts.read_bytes().count(b"\n") < wanted):
             assert time.monotonic() < deadline
             time.sleep(0.002)

@@ -55,7 +55,7 @@ def test_mlflow_holds_one_run_however_often_it_is_logged(run, at, monkeypatch):
     low = run.summary["profiles"][0]["estimates"][0]["low"]
     assert data.metrics["strict/pass_at_1"] == 1.0 and data.metrics["strict/pass_at_1_low"] == low
     assert data.tags["truegrade.dataset_sha256"] == run.manifest.benchmark.dataset_sha256
-    assert data.tags["truegrade.profiles"] == "strict@5, human-eval@6d43fb9"
+    assert data.tags["truegrade.profiles"] == "strict@6, human-eval@6d43fb9"
     assert "only 2 of the 164" in data.tags["truegrade.warnings"]
     assert [file.path for file in client.list_artifacts(found.info.run_id)] == ["report.html", "summary.json"]
 
@@ -155,4 +155,4 @@ def test_a_part_of_a_run_is_not_logged(run):
 
 
 def test_profiles_are_told_apart_without_their_versions():
-    assert [short_profile(name) for name in ("strict@5", "human-eval@6d43fb9+30s")] == ["strict", "human-eval_30s"]
+    assert [short_profile(name) for name in ("strict@6", "human-eval@6d43fb9+30s")] == ["strict", "human-eval_30s"]

@@ -65,10 +65,10 @@ def numbers(drawn: str, attribute: str) -> list[float]:
 
 
 def test_interval_lies_at_its_percentages() -> None:
-    drawn = interval_plot(an_estimate("pass@1", 0.42, 0.348, 0.497), "strict@5")
+    drawn = interval_plot(an_estimate("pass@1", 0.42, 0.348, 0.497), "strict@6")
     assert 'x="34.80%" width="14.90%"' in drawn
     assert 'cx="42.00%"' in drawn
-    assert 'aria-label="strict@5: 42.0 % [34.8, 49.7]"' in drawn
+    assert 'aria-label="strict@6: 42.0 % [34.8, 49.7]"' in drawn
     StrictPage(drawn)
 
 

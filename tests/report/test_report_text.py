@@ -135,7 +135,7 @@ def test_profile_prints_every_rule_and_defect() -> None:
 def test_a_short_listing_counts_what_it_leaves_out() -> None:
     profiles = [open_profile("strict"), open_profile("blog")]
     words = printed(listings.print_profiles, profiles, everything=False)
-    assert "strict@5" in words and "blog" not in words and "--all: 1 more profiles" in words
+    assert "strict@6" in words and "blog" not in words and "--all: 1 more profiles" in words
     words = printed(listings.print_models, list_models(), everything=False)
     assert "openai/MODEL" in words and "codellama-7b" not in words
     words = printed(listings.print_benchmarks, list_benchmarks(), everything=False)

@@ -35,7 +35,7 @@ def completion(number, text="[1, 2]", model="m", **more):
 def verdict(number, passed=True):
     return Verdict(
         benchmark="b", dataset_sha256=DATA, problem_id=f"p{number // SAMPLES}", sample=number % SAMPLES,
-        config_sha256="c" * 64, completion_sha256=completion(number).sha256, profile="strict@5", passed=passed,
+        config_sha256="c" * 64, completion_sha256=completion(number).sha256, profile="strict@6", passed=passed,
         reason=Reason.PASSED if passed else Reason.WRONG_ANSWER, answer=f"[{number}]", marks=("text-differs",),
     )  # fmt: skip
 

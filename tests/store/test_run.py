@@ -40,10 +40,10 @@ def completion(sample, text="t", problem="HumanEval/0"):
 
 def test_the_same_configuration_resumes_and_keeps_what_was_there(tmp_path):
     run = Run.create_or_resume(tmp_path / "r", manifest(n=5))
-    run.record_grading("strict@5", 1)
+    run.record_grading("strict@6", 1)
     again = Run.create_or_resume(tmp_path / "r", manifest(n=2))
     assert again.manifest.samples_per_task == 5
-    assert again.manifest.levels == {"strict@5": 1}
+    assert again.manifest.levels == {"strict@6": 1}
     assert again.manifest.created == run.manifest.created
 
 
@@ -81,10 +81,10 @@ def test_a_failed_sample_is_not_answered_until_a_later_line_answers_it(tmp_path)
 
 def test_an_unknown_graded_profile_names_those_there_are(tmp_path):
     run = Run.create_or_resume(tmp_path, manifest())
-    run.append_verdicts("strict@5").close()
-    run.record_grading("strict@5", None)
-    assert run.profile_id(None) == run.profile_id("strict") == "strict@5"
-    with pytest.raises(UnknownName, match="strict@5"):
+    run.append_verdicts("strict@6").close()
+    run.record_grading("strict@6", None)
+    assert run.profile_id(None) == run.profile_id("strict") == "strict@6"
+    with pytest.raises(UnknownName, match="strict@6"):
         run.profile_id("stricd")
 
 
@@ -129,7 +129,7 @@ def verdict(sample, passed, text="t", problem="HumanEval/0", **more):
         sample=sample,
         config_sha256="c",
         completion_sha256=completion(0, text).sha256,
-        profile="strict@5",
+        profile="strict@6",
         passed=passed,
         reason=Reason.PASSED if passed else Reason.WRONG_ANSWER,
         **more,
@@ -141,10 +141,10 @@ def told_of(tmp_path, completions=(), verdicts=(), read=Run.completion_facts):
     with run.append_completions() as journal:
         for record in completions:
             journal.append(record)
-    with run.append_verdicts("strict@5") as journal:
+    with run.append_verdicts("strict@6") as journal:
         for record in verdicts:
             journal.append(record)
-    run.record_grading("strict@5", 1)
+    run.record_grading("strict@6", 1)
     notices = []
     opened = Run.open(run.path, notice=notices.append)
     found = [list(read(opened)), list(read(opened))]
@@ -169,7 +169,7 @@ def test_the_same_reply_twice_and_a_failed_sample_that_was_asked_again_pass_in_s
 def test_two_verdicts_on_one_sample_that_differ_are_told(tmp_path):
     both = [verdict(0, True, cpu_s=0.1), verdict(0, True, cpu_s=0.2), verdict(0, False)]
     notices = told_of(tmp_path, verdicts=both, read=Run.verdict_facts)
-    assert "verdicts.strict@5.jsonl" in notices[0]
+    assert "verdicts.strict@6.jsonl" in notices[0]
     assert "lines 1 and 3" in notices[0]
     assert told_of(tmp_path / "same", verdicts=both[:2], read=Run.verdict_facts) == []
 

@@ -148,7 +148,7 @@ def described(plans, generations, population, replicates, objectives) -> Evoluti
         base="embedded/truegrade-micro",
         base_sha256="ab" * 32,
         benchmark="micro-repair",
-        profile="strict@5",
+        profile="strict@6",
         objectives=tuple(objectives),
         reference_point={name: REFERENCE[name] for name in objectives},
         searches=tuple(plans),

@@ -1,4 +1,4 @@
-"""JSON as Python writes it: with halves of surrogate pairs, NaN and infinities, which `msgspec` refuses.
+r"""JSON as Python writes it: with halves of surrogate pairs, NaN and infinities, which `msgspec` refuses.
 
 A reply, or what a program prints, may hold half a surrogate pair. UTF-8 cannot store one, JSON can, as an escape
 (``\ud800``): it is written and read so. Two halves that follow each other become their character.

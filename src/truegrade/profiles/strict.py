@@ -195,7 +195,7 @@ class Strict(Profile):
     """Grading outside the program's process, with a reason for every verdict."""
 
     name = "strict"
-    version = "5"
+    version = "6"
     prompt_version = "1"
     covers = KINDS
     judges_outside = True

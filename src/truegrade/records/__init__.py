@@ -454,7 +454,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str
     completion_sha256: str
     profile: str
-    """Name and version, ``strict@5``."""
+    """Name and version, ``strict@6``."""
     passed: bool
     reason: Reason
     detail: str = ""

@@ -93,7 +93,7 @@ def test_two_graders_are_compared_in_the_order_named_and_a_table_fits_80_columns
     result = assay(*SMALL, "--as", "tests-inside", "--as", "strict", "--out", "out")
     printed = result.stdout.splitlines()
     named = [line.partition(":")[0] for line in printed if "CAN BE PAID WITHOUT SOLVING" in line]
-    assert named == ["tests-inside", "strict@5"]
+    assert named == ["tests-inside", "strict@6"]
     assert max(map(len, printed)) <= 80
     size = os.stat("out/verdicts.jsonl").st_size
     files = CliRunner().invoke(main, ["report", "out", "--format", "csv"]).stdout.splitlines()
@@ -147,7 +147,7 @@ def test_a_grader_without_verdicts_is_an_error_that_says_why(name, said):
 def test_the_other_graders_are_measured_all_the_same_and_a_corrected_one_is_asked_again():
     words = (*SMALL, "--as", "strict", "--grader", "rewards.py:raises", "--out", "out")
     result = assay(*words, code=2)
-    assert "strict@5: CAN BE PAID" in result.stdout
+    assert "strict@6: CAN BE PAID" in result.stdout
     said = " ".join(result.stdout.split())
     assert "rewards.py:raises: It gave no verdict on any of 12 programs" in said
     rows = len(lines("verdicts"))

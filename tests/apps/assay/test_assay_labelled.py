@@ -96,7 +96,7 @@ def test_replies_are_whole_programs_with_their_verdict(run):
         (problem.id, claim): number for problem in problems for claim, number in (("right", 1), ("wrong", 4))
     }
     assert {(each.probe.kind, each.probe.label, each.source) for each in found} == {
-        ("reply", "undecided", "run, strict@5")
+        ("reply", "undecided", "run, strict@6")
     }
     for each in found:
         scope = {}

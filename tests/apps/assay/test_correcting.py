@@ -57,7 +57,7 @@ def audit_of(run, **options):
 
 
 def lines_of(run):
-    return list(read_journal(run / "audit.strict@5.jsonl", AuditedSample))
+    return list(read_journal(run / "audit.strict@6.jsonl", AuditedSample))
 
 
 def test_an_audit_of_all_passes_gives_the_rate_of_right_programs(run):
@@ -81,10 +81,10 @@ def test_a_larger_audit_keeps_what_a_smaller_one_found(run, tmp_path, monkeypatc
     first = audit_of(run, audit=3, seed=7)
     assert first.passes.drawn == 3
     assert first.rate.right_of_passes_bounds[1] - first.rate.right_of_passes_bounds[0] > 0.3
-    done = (run / "audit.strict@5.jsonl").read_bytes()
+    done = (run / "audit.strict@6.jsonl").read_bytes()
     assert {line.seed for line in lines_of(run)} == {7}
     second = audit_of(run, audit=6, seed=7)
-    assert (run / "audit.strict@5.jsonl").read_bytes().startswith(done)
+    assert (run / "audit.strict@6.jsonl").read_bytes().startswith(done)
     assert {(line.problem_id, line.right) for line in first.samples} < {
         (line.problem_id, line.right) for line in second.samples
     }
@@ -93,7 +93,7 @@ def test_a_larger_audit_keeps_what_a_smaller_one_found(run, tmp_path, monkeypatc
         assert audit_of(run, audit=6, seed=7) == second
     assert len(lines_of(run)) == 6
     # A torn last line is judged again, the others are not.
-    with (run / "audit.strict@5.jsonl").open("r+b") as journal:
+    with (run / "audit.strict@6.jsonl").open("r+b") as journal:
         journal.truncate(journal.seek(0, 2) - 5)
     assert audit_of(run, audit=6, seed=7).passes == second.passes
     # Another order of the same passes; other tests judge anew.
@@ -157,7 +157,7 @@ def test_the_extended_benchmark_judges_where_it_asks_the_same():
 
 
 def test_a_plan_runs_nothing_and_too_weak_tests_are_refused(run):
-    before = len(lines_of(run)) if (run / "audit.strict@5.jsonl").exists() else 0
+    before = len(lines_of(run)) if (run / "audit.strict@6.jsonl").exists() else 0
     (found,) = corrected_runs([run], corrected=False, width=0.6).runs
     assert found.passes is None
     assert found.rate is None

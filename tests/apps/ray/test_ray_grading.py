@@ -120,7 +120,7 @@ def test_a_stopped_driver_leaves_nothing_running_and_resumes(how, processes, sam
     ]  # fmt: skip
     driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     try:
-        processes.wait_for(lambda: some_lines(out / "verdicts.strict@5.jsonl"), 240)
+        processes.wait_for(lambda: some_lines(out / "verdicts.strict@6.jsonl"), 240)
         started = processes.started_by(driver.pid)
         assert started
         os.killpg(driver.pid, how) if how is signal.SIGINT else os.kill(driver.pid, how)
@@ -130,7 +130,7 @@ def test_a_stopped_driver_leaves_nothing_running_and_resumes(how, processes, sam
     assert driver.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
     assert (b"the same command resumes" in message) == (how is signal.SIGINT)
     processes.wait_for(lambda: processes.all_gone(started), 120)
-    half = some_lines(out / "verdicts.strict@5.jsonl")
+    half = some_lines(out / "verdicts.strict@6.jsonl")
     assert 0 < half < 4 * PROBLEMS
     subprocess.run(command, check=True, capture_output=True)
     assert verdicts(truegrade.load(out)) == local

@@ -62,7 +62,7 @@ def passed(folder, kind, name, answer):
     words = ["grade", file, "-b", folder / f"{kind}.jsonl", "--out", run, "--json"]
     graded = CliRunner().invoke(main, [*map(str, words)])
     assert graded.exit_code == 0, graded.output
-    verdicts = rows(run / "verdicts.strict@5.jsonl")
+    verdicts = rows(run / "verdicts.strict@6.jsonl")
     return sum(one["passed"] for one in verdicts), len(verdicts)
 
 
@@ -95,7 +95,7 @@ def test_a_run_asks_for_them_and_the_reference_solves_all(built, tmp_path):
     for name, more in {"outputs": [], "states": ["-T", "asks=states"]}.items():
         ran = CliRunner().invoke(main, [*predicted, *more, "--out", str(tmp_path / name), "--json"])
         assert ran.exit_code == 0, ran.output
-        verdicts = rows(tmp_path / name / "verdicts.strict@5.jsonl")
+        verdicts = rows(tmp_path / name / "verdicts.strict@6.jsonl")
         assert all(one["passed"] for one in verdicts) and any("~mutant" in one["problem_id"] for one in verdicts)
         assert ("/state" in verdicts[0]["problem_id"]) is (name == "states")
     chosen = ["execution-choice" if word == "execution-prediction" else word for word in predicted]

@@ -235,7 +235,7 @@ def test_evolutions_and_audits_are_listed(view, tmp_path):
     (evolution / "events.jsonl").write_text("{}\n" * 5)
     (evolution / "report.html").write_text("<p>the evolution")
     error = Finding(code="shot-scored", severity=Severity.ERROR, count=1, rows=["HumanEval/0"], sentence="Shown.")
-    audit = Audit(file="x.json", file_sha256="0", benchmark="humaneval", dataset_sha256="1", profile="strict@5",
+    audit = Audit(file="x.json", file_sha256="0", benchmark="humaneval", dataset_sha256="1", profile="strict@6",
                   tasks=1, samples=1, recorded={}, estimates=[], findings=[error])  # fmt: skip
     (tmp_path / "audits").mkdir()
     (tmp_path / "audits" / "x.json").write_bytes(

@@ -181,7 +181,7 @@ def test_what_there_is_can_be_asked(http):
     assert (humaneval["name"], humaneval["problems"]) == ("humaneval", 164)
     known = http.get("/v1/profiles").json()
     assert known["default"] == ["strict"]
-    assert {"strict@5", open_profile("human-eval").id} <= {profile["id"] for profile in known["profiles"]}
+    assert {"strict@6", open_profile("human-eval").id} <= {profile["id"] for profile in known["profiles"]}
     assert http.get("/readyz").json()["status"] == http.get("/healthz").json()["status"] == "ok"
 
 

@@ -196,7 +196,7 @@ def stored(total, jail, **more):
     graded = {"answer": "x", "harness": {"results": ["passed", "skipped", "not_run"]}, **more}
     verdict = Verdict(
         benchmark="quixbugs", dataset_sha256="d", problem_id="total", sample=0, config_sha256="",
-        completion_sha256=reply.sha256, profile="strict@5", passed=False, reason="wrong_answer", **graded,
+        completion_sha256=reply.sha256, profile="strict@6", passed=False, reason="wrong_answer", **graded,
     )  # fmt: skip
     return reply, verdict
 

@@ -13,7 +13,7 @@ class Target(Protocol):
 
     @property
     def name(self) -> str:
-        """As tables call it, e.g. ``strict@5`` or ``rewards.py:code_reward``."""
+        """As tables call it, e.g. ``strict@6`` or ``rewards.py:code_reward``."""
 
     @property
     def danger(self) -> Danger:
