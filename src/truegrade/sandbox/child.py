@@ -15,7 +15,8 @@ from _weakrefset import WeakSet
 from gc import unfreeze
 from marshal import dumps, loads
 from mmap import MAP_PRIVATE, mmap
-from os import _exit, close, closerange, dup2, fork, getpid, pipe, waitpid, write
+from os import O_RDONLY, _exit, close, closerange, dup2, fork, getpid, pipe, waitpid, write
+from os import open as open_fd
 from resource import RUSAGE_CHILDREN, getrusage
 from time import process_time
 
@@ -241,15 +242,14 @@ def serve_in_forks(
         except BaseException as error:
             tell(fd, failed(token, error))
             return
-        pid, reading = forked(fd)
+        pid, answers, outputs = forked(fd)
         if pid == 0:
             zygote.bind()
             if "numpy" in sys.modules:  # asked here: the call alone copies ten pages
                 reseed(source)
             write_frame(fd, answer(function, value_bytes, digests, asked, name, (), {}))
             _exit(0)
-        said = read_all(reading, value_bytes)
-        close(reading)  # first: a fork that writes more than was read ends by that
+        said = read_all(answers, value_bytes, outputs)
         status = waitpid(pid, 0)[1]
         clean = zygote.leave_none and zygote.restored()
         of_forks = getrusage(RUSAGE_CHILDREN)
@@ -259,16 +259,26 @@ def serve_in_forks(
         write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + (said or b""))
 
 
-def forked(fd: int) -> tuple[int, int]:
-    """As `os.fork`, with a descriptor from which to read what the fork writes, whose ``fd`` is the other end."""
-    reading, writing = pipe()
+def forked(fd: int) -> tuple[int, int, dict[int, int]]:
+    """As `os.fork`, with streams of the fork's own, so that nothing it sets of one is seen by the next.
+
+    Returns:
+        What `os.fork` does; here, a descriptor of what the fork writes to ``fd``, and those of what it writes to
+        stdout and stderr with the numbers of these streams.
+    """
+    ends = {number: pipe() for number in (1, 2, fd)}
     pid = fork()
     if pid == 0:
-        dup2(writing, fd, False)
-        closerange(fd + 1, writing + 1)
-    else:
+        nothing = open_fd("/dev/null", O_RDONLY)  # opened last, so all others lie below
+        dup2(nothing, 0)
+        for number, (_, writing) in ends.items():
+            dup2(writing, number, number != fd)
+        closerange(fd + 1, nothing + 1)
+        return 0, -1, {}
+    for _, writing in ends.values():
         close(writing)
-    return pid, reading
+    answers, _ = ends.pop(fd)
+    return pid, answers, {reading: number for number, (reading, _) in ends.items()}
 
 
 def defined_classes(trusted: str) -> dict[str, type]:

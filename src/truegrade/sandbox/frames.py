@@ -23,6 +23,7 @@ import struct
 from _socket import AF_UNIX, CMSG_SPACE, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 from marshal import dumps, loads
 from os import close, dup2, read, write  # bound now: a published harness' guard may set names in `os` to None
+from select import POLLIN, poll
 
 from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
@@ -192,17 +193,33 @@ def read_frame(fd: int) -> bytes | None:
     return b"".join(parts)
 
 
-def read_all(fd: int, max_bytes: int) -> bytes | None:
-    """The one frame that a stream holds up to its end; empty if it holds nothing, None if it holds anything else.
+def read_all(fd: int, max_bytes: int, others: dict[int, int]) -> bytes | None:
+    """The one frame that a fork writes; empty if it writes nothing, None if it writes anything else.
 
     Args:
-        fd: the stream, of which a program may have the other end.
-        max_bytes: bound on the value in the frame; more is not read.
+        fd: what the fork writes; like the others it is read up to its end, and closed.
+        max_bytes: bound on the value in the frame. Once more has come the stream is closed, so that who writes on
+            ends by that.
+        others: what else the fork writes, each with the descriptor that it is passed on to.
     """
     parts, left = [], HEADER.size + OVERHEAD_BYTES + max_bytes + 1
-    while left and (part := read(fd, min(left, READ_BYTES))):
-        parts.append(part)
-        left -= len(part)
+    streams, under_way = poll(), {fd, *others}
+    for stream in under_way:
+        streams.register(stream, POLLIN)
+    while under_way:
+        for stream, _ in streams.poll():
+            part = read(stream, min(left, READ_BYTES) if stream == fd else READ_BYTES)
+            if stream == fd:
+                parts.append(part)
+                left -= len(part)
+                ended = not part or not left
+            else:
+                write_frame(others[stream], part)
+                ended = not part
+            if ended:
+                streams.unregister(stream)
+                close(stream)
+                under_way.remove(stream)
     data = b"".join(parts)
     framed = left and len(data) >= HEADER.size and HEADER.unpack_from(data)[0] == len(data) - HEADER.size
     return data if framed or not data else None

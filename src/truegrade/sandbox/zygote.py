@@ -232,6 +232,7 @@ class ZygoteServer:
                 kept.append(reading)
                 fds.append(writing)
         fds.append(theirs.detach())
+        utime(fds[-1], _NEVER)  # Linux gives a socket the times of one that lay where it lies
         self._status = None
         try:
             self._pid = fork()
