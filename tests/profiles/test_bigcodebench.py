@@ -15,8 +15,11 @@ from profile_rows import completion, extracted, grade_all, passed
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, _item, modules_of
 from truegrade.errors import UserError
+from truegrade.models.base import Reply
+from truegrade.pipeline.generate import completion_of
 from truegrade.profiles import open_profile
 from truegrade.profiles.bigcodebench import BASE_EOS, EOS, sanitize
+from truegrade.records import SampleKey
 
 HARNESS, STRICT = open_profile("bigcodebench"), open_profile("strict")
 HEAD = "import json\n\ndef task_func(text, key):\n"
@@ -303,3 +306,29 @@ def test_parity(part, tmp_path, monkeypatch):
     print(f"part {part}: {len(stored)} rows, {len(programs)} verdicts, {len(different)} differ: {sorted(ids)}")
     assert ids <= {f"BigCodeBench/{number}" for number in DIFFER}
     assert set(theirs) == {True, False}
+
+
+def replied(problem, text):
+    """A base model's reply as a run records it."""
+    prompt = STRICT.render_prompt(problem, "base")
+    return completion_of(problem, prompt, SampleKey(problem.id, 0), Reply(text=text, model="base"))
+
+
+TRAILING = "\nI hope that this helps: print((\n"
+
+
+def test_a_base_model_goes_on_with_the_prompt(data):
+    problem = problems(data)[0]
+    found = STRICT.extract(problem, replied(problem, BODY + TRAILING))
+    assert found.form == "completion" and found.value.strip() == BODY.strip()
+
+
+def test_every_right_body_behind_its_prompt_is_an_answer(data):
+    stored = _stored()[:300] or pytest.skip("BigCodeBench.jsonl.gz is not in TRUEGRADE_DATA")
+    made = problems(data)[0]
+    lost = []
+    for row in msgspec.convert(stored, list[BigCodeBenchRow]):
+        problem = msgspec.structs.replace(made, id=row.task_id, task=_item(row, "complete").task)
+        if STRICT.extract(problem, replied(problem, row.canonical_solution + TRAILING)).value is None:
+            lost.append(row.task_id)
+    assert not lost
