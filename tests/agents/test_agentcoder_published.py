@@ -168,6 +168,29 @@ def test_the_tester_may_have_a_model_of_its_own_with_its_own_price(two_services)
     assert "openai-compatible/writer" in page and "openai-compatible/checker" in page
 
 
+def test_a_tester_without_an_address_of_its_own_is_asked_where_the_run_s_model_is(says, monkeypatch):
+    monkeypatch.setenv("KEY_OF_BOTH", "k")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    both = agents.Agents(says(GOOD), says(RIGHT_TEST))
+    with scripted.scripted_server(both) as server:
+        truegrade.run(
+            "humaneval", model="openai-compatible/writer", base_url=server.url, agent="agentcoder", out="run",
+            ids=("HumanEval/53",), model_args={"api_key_env": "KEY_OF_BOTH"},
+            agent_args={"tester_model": "openai/checker"},
+        )  # fmt: skip
+    assert (len(both.of("programmer")), len(both.of("tester"))) == (5, 5)
+
+
+def test_a_tester_in_this_process_takes_no_address(says):
+    programmer = agents.Agents(says(GOOD), says())
+    with scripted.scripted_server(programmer) as server:
+        run = truegrade.run(
+            "humaneval", model="openai-compatible/writer", base_url=server.url, agent="agentcoder", out="run",
+            ids=("HumanEval/53",), agent_args={"tester_model": "embedded/truegrade-micro"},
+        )  # fmt: skip
+    assert run.summary["agent"]["by_agent"]["tester"]["model"] == "embedded/truegrade-micro"
+
+
 def test_the_tester_s_model_is_part_of_the_run_and_is_resumed(two_services, tmp_path):
     asked, programmer, tester = two_services
     run = truegrade.run("humaneval", **asked)
@@ -193,7 +216,7 @@ def test_without_a_model_of_its_own_the_tester_is_not_in_the_manifest(play, says
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"tester_model": "openai/gpt-3.5-turbo-1106"}, "OPENAI_API_KEY"),
+        ({"tester_model": "openai-compatible/m", "tester_args": {"api_key_env": "NOT_SET"}}, "NOT_SET"),
         ({"tester_model": "baseline/lookup"}, "cannot answer what an agent asks"),
         ({"tester_base_url": "http://localhost:1"}, "name it with tester_model"),
         ({"tester_model": "openai-compatible/m", "tester_base_url": "http://u:k@localhost:1"}, "holds a key"),

@@ -170,6 +170,14 @@ def open_model(
     return _open_service(provider, model, base_url, request_policy, args)
 
 
+def takes_address(name: str) -> bool:
+    """Whether `open_model` takes a ``base_url`` for a model of this name; errors are those of `open_model`."""
+    name = full_name(name)
+    if name.startswith((*IN_PROCESS, "replay:", "baseline/")):
+        return False
+    return provider_of(name)[0].value.open is None
+
+
 def _open_local(name: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> Model:
     """A model that runs in this process.
 

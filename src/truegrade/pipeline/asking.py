@@ -18,7 +18,7 @@ from truegrade.agents import Agent, find_agent
 from truegrade.agents.session import CPU_S, NO_MODELS, AgentModel, official_tests, packages, role_models
 from truegrade.agents.steps import Role, StepLog, visible_problem
 from truegrade.errors import ModelError, UserError
-from truegrade.models import checked_model, find_preset, open_model, provider_origin
+from truegrade.models import checked_model, find_preset, open_model, provider_origin, takes_address
 from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.local import ARGUMENT, LocalModel
 from truegrade.models.probe import Seen, Style, probe_model, replies
@@ -167,8 +167,16 @@ def probe_for(model: Model, prompt_set: PromptSet, n: int) -> ProbeReport:
     return report
 
 
-def open_role_models(agent: Agent | None, request_policy: RequestPolicy) -> dict[Role, Model]:
-    """Open the models of an agent's roles that have one of their own; the run's request policy bounds each.
+def open_role_models(
+    agent: Agent | None, request_policy: RequestPolicy, base_url: str | None, model_args: Mapping[str, Any]
+) -> dict[Role, Model]:
+    """Open the models of an agent's roles that have one of their own.
+
+    Args:
+        agent: of the run.
+        request_policy: of the run; it bounds each model.
+        base_url: where the run's model is served, which is where a role's is unless it has an address of its own.
+        model_args: of the run's model, of which a role's at the same address takes ``api_key_env``.
 
     Raises:
         UserError: as `open_asked`, an address holds a key, or a model has only stored or looked-up answers.
@@ -183,7 +191,11 @@ def open_role_models(agent: Agent | None, request_policy: RequestPolicy) -> dict
                 f"`agent_args` {role}_base_url holds a key: it would be stored; use {role}_args"
                 " api_key_env, which names a variable"
             )
-        opened[role] = open_asked(own.name, own.base_url, request_policy, own.args, {})
+        at, args = own.base_url, own.args
+        if at is None and base_url is not None and takes_address(own.name):
+            key = model_args.get("api_key_env")
+            at, args = base_url, args if key is None else {"api_key_env": key, **args}
+        opened[role] = open_asked(own.name, at, request_policy, args, {})
     return opened
 
 
