@@ -75,6 +75,25 @@ def test_a_field_at_fault_is_named(http, path, body, field):
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        ("/run_code", {**RUN, "memory_limit_MB": 64}, "64 MB; the least is 256, and -1 is the service's limit"),
+        ("/run_code", {**RUN, "memory_limit_MB": 1 << 20}, "1.04858e+06 MB; this service allows at most"),
+        ("/run_code", {**RUN, "run_timeout": 50}, "50 seconds; this service allows at most"),
+        (
+            "/test_program_stdio",
+            {"program": "", "tests": [{"input": 1, "output": ""}], "max_execution_time": 1},
+            "a test has a text input and a text output: Expected `str`, got `int` - at `tests[0].input`",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_client_s_own_fields(http, path, body, detail):
+    problem = http.post(path, json=body).json()
+    assert problem["detail"].startswith(detail)
+    assert "memory_bytes" not in problem["detail"] and "$" not in problem["detail"]
+
+
+@pytest.mark.parametrize(
     ("method", "path", "content", "headers", "status"),
     [
         ("POST", "/v1/grade", b"{", JSON, 400),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -25,7 +24,7 @@ from truegrade.apps.repository.problems import FOR_METHODS
 from truegrade.apps.repository.source import RepositoryFile
 from truegrade.errors import UserError
 from truegrade.extraction.blocks import fenced_blocks
-from truegrade.extraction.parsing import quietly, unix_newlines
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly, unix_newlines
 from truegrade.extraction.thinking import final_channel
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
@@ -39,8 +38,9 @@ _CPU_S = 5.0
 _CALL = "call"
 """Language of the block that holds a call."""
 _CALLS = "list, read, search, replace, run, submit"
-_LINES = re.compile(r"(.+?)(?:\s+(\d+))?(?:\s+(\d+))?")
-_REPLACE = re.compile(r"<{7} SEARCH\n(.+?)^={7}\n(.*?)^>{7} REPLACE\s*", re.DOTALL | re.MULTILINE)
+_SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE"
+MAX_LINE_DIGITS = 9
+"""Of the number of a line; more are part of the file's name."""
 _RUN = """\
 _loading, _code, _run, _space = {loading!r}, {code!r}, exec, globals()
 _code = compile(_code, "snippet.py", "exec")
@@ -140,7 +140,8 @@ def _tree(text: str) -> ast.Module:
 
 def _called(text: str) -> tuple[str, str, str]:
     """The call of a reply: its name, the rest of its line, and the lines behind; no name where there is none."""
-    blocks = [fence.code for fence in fenced_blocks(text) if fence.language == _CALL]
+    fences = fenced_blocks(text) if len(text) <= MAX_SOURCE_CHARS else ()
+    blocks = [fence.code for fence in fences if fence.language == _CALL]
     first, _, body = (blocks[0] if len(blocks) == 1 else "").partition("\n")
     name, _, rest = first.strip().partition(" ")
     return name, rest.strip(), body
@@ -160,27 +161,53 @@ def _done(space: Workspace, edited: str, call: tuple[str, str, str]) -> tuple[st
         return edited, "\n".join(found) or "no line holds it"
     if name == "replace":
         return _replaced(space, edited, rest, body)
-    return edited, f"error: give one block that begins with ```{_CALL}, and in it one of {_CALLS}"
+    most = f"a reply has at most {MAX_SOURCE_CHARS:,} characters"
+    return edited, f"error: give one block that begins with ```{_CALL}, and in it one of {_CALLS}; {most}"
 
 
 def _lines(files: Mapping[str, str], rest: str) -> str:
-    asked = _LINES.fullmatch(rest)
-    if asked is None or asked[1] not in files:
+    path, numbers = lines_asked(rest)
+    if path not in files:
         return f"error: no file `{rest}`; the call list names them"
-    lines = [f"{number:5} {line}" for number, line in enumerate(files[asked[1]].splitlines(), 1)]
-    shown = lines[max(int(asked[2] or 1) - 1, 0) : int(asked[3] or len(lines))]
+    lines = [f"{number:5} {line}" for number, line in enumerate(files[path].splitlines(), 1)]
+    first, last = [*numbers, *(1, len(lines))[len(numbers) :]]
+    shown = lines[max(first - 1, 0) : last]
     return "\n".join(shown) or f"error: the file has {len(lines)} lines"
+
+
+def lines_asked(rest: str) -> tuple[str, list[int]]:
+    """Of what follows ``read``: the file, and at most two numbers of lines."""
+    numbers: list[int] = []
+    while len(numbers) < 2:
+        before, *last = rest.rsplit(None, 1) or [""]
+        if not last or not last[0].isdecimal() or len(last[0]) > MAX_LINE_DIGITS:
+            break
+        rest, numbers = before, [int(last[0]), *numbers]
+    return rest, numbers
+
+
+def search_and_replace(body: str) -> tuple[str, str] | None:
+    """The lines to look for, of which there is one, and those to put there; None where the markers are not there.
+
+    The first divider that ends lines to look for is the one, and the last line that is not blank is the end.
+    """
+    divider, end = body.find(f"\n{_DIVIDER}", len(_SEARCH)) + 1, len(body.rstrip()) - len(_REPLACE)
+    wanted = divider + len(_DIVIDER)
+    if not (body.startswith(_SEARCH) and divider > 0 and wanted <= end):
+        return None
+    ends = body[end - 1 :].startswith(f"\n{_REPLACE}")
+    return (body[len(_SEARCH) : divider], body[wanted:end]) if ends else None
 
 
 def _replaced(space: Workspace, edited: str, path: str, body: str) -> tuple[str, str]:
     if path != space.path:
         return edited, f"refused: only {space.path} can be changed"
-    if (parts := _REPLACE.fullmatch(body)) is None:
+    if (parts := search_and_replace(body)) is None:
         return edited, "error: replace needs a SEARCH part that is not empty, =======, and a REPLACE part"
-    whole, old = f"\n{edited}", f"\n{parts[1]}"
+    whole, old = f"\n{edited}", f"\n{parts[0]}"
     if (count := whole.count(old)) != 1:
         return edited, f"error: these lines stand {count} times in {path}; give lines that stand there once"
-    made = whole.replace(old, f"\n{parts[2]}")[1:]
+    made = whole.replace(old, f"\n{parts[1]}")[1:]
     try:
         space.function(made)
     except (SyntaxError, ValueError, RecursionError) as error:

@@ -12,7 +12,15 @@ from truegrade.errors import SandboxError
 from truegrade.records import FunctionTask, OracleTask, Problem, Reason, SuiteTask, Verdict
 from truegrade.sandbox import Limits, Outcome
 from truegrade.sandbox.limits import MIB
-from truegrade.web.messages import ExecuteRequest, ExecuteResponse, Seconds, Submission, stopping, unprocessable
+from truegrade.web.messages import (
+    MIN_MEMORY_BYTES,
+    ExecuteRequest,
+    ExecuteResponse,
+    Seconds,
+    Submission,
+    stopping,
+    unprocessable,
+)
 from truegrade.web.service.grading_service import ServiceSettings
 from truegrade.web.service.jobs import Executors
 from truegrade.web.service.workload import doubtful, steadily, unknown
@@ -20,7 +28,7 @@ from truegrade.web.service.workload import doubtful, steadily, unknown
 # -------------------------------------------------- ``/v1/execute``: one program, run as a script in the jail.
 
 DEFAULT_S = 10.0
-OWN_NAMES: Mapping[str, str] = MappingProxyType({})
+OWN_NAMES: Mapping[str, tuple[str, str, int]] = MappingProxyType({})
 
 
 def default_s(settings: ServiceSettings) -> float:
@@ -28,13 +36,15 @@ def default_s(settings: ServiceSettings) -> float:
     return min(DEFAULT_S, settings.max_cpu_s)
 
 
-def check_limits(request: ExecuteRequest, settings: ServiceSettings, names: Mapping[str, str] = OWN_NAMES) -> None:
+def check_limits(
+    request: ExecuteRequest, settings: ServiceSettings, names: Mapping[str, tuple[str, str, int]] = OWN_NAMES
+) -> None:
     """Hold the limits asked for against those of the service.
 
     Args:
         request: with the limits.
         settings: of the service.
-        names: what the client calls the fields, where that is not what we do.
+        names: what the client calls the fields, and in which unit it gives them, where that is not what we do.
 
     Raises:
         Refusal: one is higher.
@@ -46,7 +56,8 @@ def check_limits(request: ExecuteRequest, settings: ServiceSettings, names: Mapp
     }
     for field, (asked, most, unit) in highest.items():
         if asked is not None and asked > most:
-            raise unprocessable(f"{asked:g} {unit}; this service allows at most {most:g}", names.get(field, field))
+            name, theirs, size = names.get(field, (field, unit, 1))
+            raise unprocessable(f"{asked / size:g} {theirs}; this service allows at most {most / size:g}", name)
 
 
 def execute(
@@ -113,8 +124,12 @@ def _response(outcome: Outcome, level: int) -> ExecuteResponse:
 
 DATASETS = {"humaneval_python": "humaneval"}
 """Their name of a data set -> ours (sandbox/configs/ci.yaml)."""
-LIMIT_NAMES = {"cpu_s": "run_timeout", "wall_s": "run_timeout", "memory_bytes": "memory_limit_MB"}
-"""Our name of a limit -> theirs."""
+LIMIT_NAMES = {
+    "cpu_s": ("run_timeout", "seconds", 1),
+    "wall_s": ("run_timeout", "seconds", 1),
+    "memory_bytes": ("memory_limit_MB", "MB", MIB),
+}
+"""Our name of a limit -> theirs, its unit and how many of ours that is."""
 NOT_SPOKEN = {
     "/run_jupyter": "it runs no notebook cells; send programs to /run_code",
     "/list_datasets": "GET /v1/benchmarks names the benchmarks that it serves",
@@ -153,7 +168,7 @@ class RunCodeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     run_timeout: Seconds | None = None
     """By default 10, or the service's limit where that is lower."""
     memory_limit_MB: Annotated[int, msgspec.Meta(ge=-1)] = -1  # noqa: N815 - theirs
-    """-1 and 0 for the service's limit."""
+    """-1 and 0 for the service's limit; at least 256 otherwise."""
     files: Empty = {}
     """Not offered."""
     fetch_files: Annotated[list[str], msgspec.Meta(max_length=0)] = []
@@ -262,18 +277,19 @@ def to_execute(request: RunCodeRequest, default_s: float) -> ExecuteRequest:
         Refusal: the memory limit is too low for an interpreter.
     """
     memory_bytes = request.memory_limit_MB * MIB if request.memory_limit_MB > 0 else None
+    if memory_bytes is not None and memory_bytes < MIN_MEMORY_BYTES:
+        raise unprocessable(
+            f"{request.memory_limit_MB} MB; the least is {MIN_MEMORY_BYTES // MIB}, and -1 is the service's limit",
+            "memory_limit_MB",
+        )
     timeout_s = default_s if request.run_timeout is None else request.run_timeout
-    own = {
-        "program": request.code,
-        "stdin": request.stdin or "",
-        "cpu_s": timeout_s,
-        "wall_s": timeout_s,
-        "memory_bytes": memory_bytes,
-    }
-    try:
-        return msgspec.convert(own, ExecuteRequest)
-    except msgspec.ValidationError as error:
-        raise unprocessable(str(error), "memory_limit_MB") from None
+    return ExecuteRequest(
+        program=request.code,
+        stdin=request.stdin or "",
+        cpu_s=timeout_s,
+        wall_s=timeout_s,
+        memory_bytes=memory_bytes,
+    )
 
 
 def run_code_response(ended: ExecuteResponse) -> RunCodeResponse:

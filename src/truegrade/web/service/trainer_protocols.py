@@ -105,7 +105,8 @@ def scripts(request: ProgramTests) -> list[Grade]:
     try:
         tests = msgspec.convert(_tests(request), list[StdioTest])
     except msgspec.ValidationError as error:
-        raise unprocessable(f"a test has a text input and a text output: {error}", "tests") from None
+        found = str(error).replace("`$", "`tests")
+        raise unprocessable(f"a test has a text input and a text output: {found}", "tests") from None
     cpu_s = float(math.ceil(request.max_execution_time))
     return [partial(_printed, request.program, test, cpu_s) for test in tests]
 
