@@ -147,7 +147,7 @@ def _asserts(problem: Problem, outputs: Outputs | None) -> list[str]:
             return ["\n".join([*first, ast.unparse(node)]) for node in body]
         cases = _cases_of_check(task)
         if not cases:
-            raise CannotPut("its tests are more than assert statements")
+            raise CannotPut("its tests are more than assertions that a call returns a plain value")
     else:
         cases = calls_of(problem, outputs)
     name = entry_point_of(problem)
