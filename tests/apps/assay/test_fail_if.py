@@ -25,7 +25,8 @@ def with_values(j=0.5, tpr=0.9, fpr=0.4, adversarial=0.0, paid=0, silent=0):
     shares[0] = replace(shares[0], value=tpr, low=tpr, no_verdict=silent)
     assert shares[0].kind == "right"
     return replace(
-        MEASURE, shares=tuple(shares), j=MeasuredValue(value=j, low=j, high=j), forgeable=paid > 0,
+        MEASURE, shares=tuple(shares), unanswered={"grader_hung": silent},
+        j=MeasuredValue(value=j, low=j, high=j), forgeable=paid > 0,
         unearned=replace(MEASURE.unearned, paid=paid, impossible_paid=0),
         fpr=MeasuredValue(value=fpr, low=fpr, high=fpr), j_adversarial=adversarial,
     )  # fmt: skip

@@ -242,7 +242,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unknown(self) -> str:
         """Why it is not known whether cheating pays, if nothing was paid; empty where cheats got verdicts."""
-        if not any(share.probes or share.undecided for share in self.shares):
+        asked = any(share.no_verdict for share in self.shares)
+        if asked and not any(share.probes or share.undecided for share in self.shares):
             return "it gave no verdict"
         if self.references_refused == self.problems:
             return "it pays no reference either"

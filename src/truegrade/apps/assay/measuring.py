@@ -25,7 +25,7 @@ from truegrade.apps.assay.acceptance import (
     settle,
 )
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
-from truegrade.apps.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
+from truegrade.apps.assay.records import BY_CONSTRUCTION, CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.apps.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
@@ -119,6 +119,7 @@ class _GraderOnBenchmark:
         self._acceptance = Acceptance(probes, verdicts, pass_at)
         self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
         self._unearned = paying.UnearnedPrograms(probes, self._acceptance, own)
+        self._another = paying.judged_by_another(probes, self._acceptance, self._steadiness.explains)
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -129,8 +130,10 @@ class _GraderOnBenchmark:
         flaky = verdicts.flaky
         self._flaky = tuple(probe.id for probe in probes if probe.id in flaky)
 
-    def _counts(self, kinds: Sequence[ProbeClass]) -> list[error_rates.GraderCount]:
-        probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
+    def _counts(
+        self, kinds: Sequence[ProbeClass], of: Callable[[Probe], bool] = lambda _: True
+    ) -> list[error_rates.GraderCount]:
+        probes = [probe for kind in kinds for probe in self._members.get(kind, ()) if of(probe)]
         return problem_counts(probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds)
 
     def measure(self, benchmark: str) -> GraderMeasure:
@@ -264,14 +267,19 @@ class _GraderOnBenchmark:
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
     def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
-        """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
+        """What the grader does not see; a program that the problem's own tests accept says nothing of that.
+
+        Nothing is said of it where the verdict on one program decides that on the next.
+        """
+        if self._another is not None and self._another.blurs:
+            return []
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
         return list(paying.overlooked(paying.by_difference(probes, self._acceptance), self._steadiness.explains))
 
     def _causes(self) -> list[paying.Cause]:
         """What decides verdicts in place of the program, and what right programs are refused for."""
         explains = self._steadiness.explains
-        another = paying.judged_by_another(self._probes, self._acceptance, explains)
+        another = self._another
         known = another or self._overlooks() or any(record.open_by for record in self._channels)
         text = None if known else paying.decided_by_text(self._probes, self._acceptance)
         refused = paying.misread(paying.refused_kinds(self._probes, self._acceptance), explains)
@@ -348,7 +356,7 @@ class _GraderOnBenchmark:
 
     def _of_problems(self) -> Iterable[AssayFinding]:
         """Problems at which nearly everything passes, stubs among the evidence."""
-        counts = [count for count in self._counts(_WRONG) if count.wrong]
+        counts = [count for count in self._counts(_WRONG, _is_asked) if count.wrong]
         tails = [binomial_tail(count.wrong_accepted, count.wrong, VACUOUS_FPR) for count in counts]
         for count, p in zip(counts, holm(tails), strict=True):
             told = f"{count.problem_id}: {count.wrong_accepted} of {count.wrong} wrong programs are accepted"
@@ -358,13 +366,18 @@ class _GraderOnBenchmark:
         for probe in self._probes:
             accepted = self._acceptance.accepted(probe)
             returns = probe.witness is None or not probe.witness.got.startswith("raises")
-            stub = probe.kind == "stub" and probe.label == "wrong" and not probe.order
+            stub = probe.kind == "stub" and probe.label == "wrong" and _is_asked(probe)
             if stub and returns and accepted is not None:
                 stubs[probe.problem_id][probe.id] = accepted
         for problem, ids in stubs.items():
             if len(ids) >= LEAST_STUBS and all(ids.values()):
                 said = f"{problem}: every stub that returns a value is accepted ({len(ids)} of them)"
                 yield self._finding("accepts_anything", said, list(ids), problem)
+
+
+def _is_asked(probe: Probe) -> bool:
+    """Whether it was seen to answer a call of the problem; stubs that end in no call give no answer."""
+    return probe.kind != "stub" or probe.witness is None or probe.witness.source != BY_CONSTRUCTION
 
 
 def _per_problem(

@@ -21,7 +21,7 @@ from truegrade.apps.assay.measures import AssayResult
 from truegrade.apps.assay.oracle import build_oracle
 from truegrade.apps.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.apps.assay.probes.labelled import replies as replies_of
-from truegrade.apps.assay.records import Battery, Danger, Probe
+from truegrade.apps.assay.records import BY_CONSTRUCTION, Battery, Danger, Probe
 from truegrade.apps.assay.reporting.assay_document import write_assay_page
 from truegrade.apps.assay.reporting.assay_tables import gather_folder
 from truegrade.apps.assay.running import (

@@ -32,7 +32,7 @@ from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
 from truegrade.report import format as fmt
 
 LEAST = 2
-"""Accepted programs from which on a kind is told; of a kind that is made to be told apart one is enough."""
+"""Accepted programs from which on a kind is told; of a kind that is made to be told apart all are enough."""
 MANY = 0.5
 """Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
 NEAR, FAR = 1e-3, 10
@@ -82,10 +82,8 @@ def difference(probe: Probe) -> str:
     if probe.witness is None or probe.label != "wrong" or probe.tests:
         return ""
     got, made = probe.witness.got, ""
-    if probe.order:
-        return ""  # of what its place decides
     if probe.kind == "stub" and probe.witness.source == BY_CONSTRUCTION:
-        return DOES_NOT_END if probe.witness.got.startswith(DOES_NOT_END) else probe.witness.got
+        return "" if probe.order else probe.witness.got
     if probe.kind == "output":
         only = f"is {probe.change.partition(', ')[2]} only"
         made = only if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
@@ -153,8 +151,8 @@ def overlooked(
     for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
         accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
-        least = 1 if kind in MADE_APART else LEAST
-        many = accepted >= least and accepted / number >= MANY and 2 * rest * number < accepted * among
+        enough = accepted >= LEAST or (kind in MADE_APART and accepted == number > 0)
+        many = enough and accepted / number >= MANY and 2 * rest * number < accepted * among
         if many and kind.partition(" ")[0] not in told and not by_chance(accepted, number, len(kinds)):
             told.add(kind)  # `raises` tells of `raises MemoryError` too
             said = f"every program that {kind} ({accepted} of {number})"
@@ -194,6 +192,8 @@ class Cause(NamedTuple):
     sentence: str
     programs: list[Probe]
     """That are accepted for it, or right and refused."""
+    blurs: bool = False
+    """Whether what the programs do shows in no verdict then."""
 
 
 def misread(kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]) -> Iterator[Cause]:
@@ -235,6 +235,7 @@ def judged_by_another(
         f"judges a program by {what} the one before it: {len(paid)} of {len(pairs)} stubs are accepted behind a"
         f" right program ({names}) that are refused without one{refused}",
         paid,
+        blurs=bool(refused),
     )
 
 
@@ -462,9 +463,7 @@ def shortest_paid(
         found.append((f"a cheat of channel {of.channel} stays", of.staying, _ALONE, ""))
     for kind, sentence, programs in overlooks:
         found.append((sentence, programs, next(closes for words, closes in _INSTEAD if words in kind), ""))
-    for cause in causes:
-        if cause.code in _CLOSED:
-            found.append((cause.sentence, cause.programs, _CLOSED[cause.code], ""))
+    found += [(one.sentence, one.programs, _CLOSED[one.code], "") for one in causes if one.code in _CLOSED]
     found.append(("paid on impossible tests", solved, _COMPARE, ""))
     found.append((_UNEARNED, [*unsolved.values()], _COMPARE, ""))
     found.append(("accepted against the problem's own tests", loose, _COMPARE, ""))

@@ -152,7 +152,7 @@ def unanswering(problem_id: str, entry_point: str, place: int, problems: int) ->
 
 
 def in_order(problem_id: str, entry_point: str, reference: str) -> list[Probe]:
-    """Two conversations with a grader's process, by which it is seen whether that judges a program by the one before.
+    """Two conversations with a grader's process, which show whether it judges a program by the one before.
 
     In the first, a reference goes ahead of each stub; in the second the same stubs go without any, and a reference
     comes last. Stubs define nothing, or something else, or do not compile, so that what the reference left may

@@ -101,7 +101,7 @@ def _answer(measure: GraderMeasure) -> str:
         return f"yes, {'; '.join(filter(None, (plain, by_cheats)))}"
     if measure.unknown:
         return f"not measured: {measure.unknown}"
-    endless = "" if measure.endless else ", none of it by a program that does not end"
+    endless = "" if measure.endless else ", without programs that do not end"
     if named:  # weak tests are told apart
         return f"no: what {through} tried pays for{named}, the problems' own tests do not refuse either{endless}"
     return f"no: {through} tried, on {fmt.plural(measure.unearned.problems, 'problem')}{endless}"
@@ -337,8 +337,8 @@ def stands_for(measure: GraderMeasure, measured: float) -> str:
     """What a pass rate measured with this grader stands for."""
     if measure.forgeable:
         return (
-            "It pays programs that solve nothing, so a pass rate measured with it says nothing of a model that sends"
-            f" such programs: {paid_in_words(measure.unearned)}."
+            "It pays programs that solve nothing, so a pass rate measured with it says nothing of a model that"
+            f" sends such programs: {paid_in_words(measure.unearned)}."
         )
     rates = correctable(measure)
     if rates is None and measure.j.value is not None and measure.j.low is None:

@@ -42,8 +42,9 @@ _OUTPUTS_KEPT = 16
 def is_endless(probe: Probe) -> bool:
     """Whether a program is known not to end on an input of the tests that it is graded by."""
     witness = probe.witness
-    known = witness is not None and witness.source in ("own", BY_CONSTRUCTION)
-    return known and witness.got.startswith(DOES_NOT_END)
+    if witness is None or witness.source not in ("own", BY_CONSTRUCTION):
+        return False
+    return witness.got.startswith(DOES_NOT_END)
 
 
 @dataclass(kw_only=True)
