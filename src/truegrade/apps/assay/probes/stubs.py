@@ -88,7 +88,10 @@ def _functions(entry_point: str, reference: str, examples: Sequence[Example]) ->
         yield "table", f"TABLE = {table}\n\n{head}    return TABLE.get(repr(arguments), {usual!r})\n"
     shown = [text for output in outputs if len(text := str(output)) <= _MOST_SHOWN]
     words = " ".join(map(str, ["", *shown, True, False, None, ""]))
-    yield "everything", f"{head}    return {words!r} + ' '.join(map(str, range(-100, 1000)))\n"
+    yield (
+        "everything",
+        f"{head}    return {words!r} + ' '.join(f'{{n}} {{n}}.0 {{n}}.5' for n in range(-100, 1000))\n",
+    )
     yield "empty", ""
     yield "not-implemented", not_implemented(entry_point)
 
