@@ -36,6 +36,9 @@ LEAST = 2
 MANY = 0.5
 """Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
 NEAR, FAR = 1e-3, 10
+MOST_TOLD = 6
+"""Kinds that have a sentence each; of a grader that hardly compares there are more, told in one."""
+ANY_VALUE = "returns another value that is as true or false"
 _ON_TEST = "is wrong on test "
 ONE_FAILS = "is wrong on one test, whichever of "
 _MADE: Mapping[str, str] = MappingProxyType(
@@ -56,7 +59,7 @@ _MADE: Mapping[str, str] = MappingProxyType(
         "blanks-within": "returns texts with blanks within them",
         **{f"behind-{chars}": f"is right in the first {chars} characters only" for chars in BEHIND},
         "in-a-text": "returns the right value within a text",
-        "true-alike": "returns another value that is as true or false",
+        "true-alike": ANY_VALUE,
         "exits-with-1": "ends its process with exit status 1",
         "raises-at-the-end": "gives the right output, and raises",
         "on-stderr": "writes its output to stderr",
@@ -147,17 +150,23 @@ def overlooked(
 
     ``by_chance`` says whether flips explain so many accepted, of so many, for one of so many kinds.
     """
-    kinds, told = _tests_together(kinds), set[str]()
+    kinds, told = _tests_together(kinds), dict[str, tuple[str, str, list[Probe]]]()
     for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
         accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
         enough = accepted >= LEAST or (kind in MADE_APART and accepted == number > 0)
         many = enough and accepted / number >= MANY and 2 * rest * number < accepted * among
+        # `raises` tells of `raises MemoryError` too
         if many and kind.partition(" ")[0] not in told and not by_chance(accepted, number, len(kinds)):
-            told.add(kind)  # `raises` tells of `raises MemoryError` too
             said = f"every program that {kind} ({accepted} of {number})"
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
-            yield kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+            told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+    first = sorted(told.values(), key=lambda each: each[0] != ANY_VALUE)
+    yield from first[:MOST_TOLD]
+    if left := first[MOST_TOLD:]:
+        programs = [program for _, _, of in left for program in of]
+        names = "; ".join(kind for kind, _, _ in left)
+        yield ANY_VALUE, f"accepts most programs of {fmt.plural(len(left), 'other kind')}: {names}", programs
 
 
 def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
