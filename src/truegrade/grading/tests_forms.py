@@ -147,7 +147,13 @@ def _asserts(problem: Problem, outputs: Outputs | None) -> list[str]:
             return ["\n".join([*first, ast.unparse(node)]) for node in body]
         cases = _cases_of_check(task)
         if not cases:
-            raise CannotPut("its tests are more than assert statements")
+            held = getattr(_check(task), "body", ())
+            only = held and all(isinstance(node, ast.Assert) for node in held)
+            raise CannotPut(
+                "its assertions are of more than a call that equals a plain value"
+                if only
+                else "its tests are more than assert statements"
+            )
     else:
         cases = calls_of(problem, outputs)
     name = entry_point_of(problem)

@@ -185,7 +185,7 @@ def measure(grader: str, battery: Sequence[Probe], said: Sequence[Said], benchma
         fpr=measured(fpr), j=measured(tpr - fpr), j_bootstrap=measured(tpr - fpr), j_adversarial=tpr - worst,
         forgeable=pay.paid + pay.impossible_paid > 0, unearned=pay, flips=flips(grader),
         best_cheat="report-simple" if worst else "",
-        differences={},
+        differences={"does not end": (0, 1)},
         open_channels=tuple(one.channel for one in channels if one.open),
         ppv={str(b): measured(tpr * b / (tpr * b + fpr * (1 - b))) for b in (0.5, 0.1)},
         per_problem=tuple(per_problem(problem, by_kind) for problem in REFERENCES), channels=channels,
@@ -203,7 +203,7 @@ def unearned(battery: Sequence[Probe], told: dict[str, bool]) -> UnearnedPay:
         tried=sum(map(len, kinds.values())), kinds=len({(one.kind, one.origin) for one in sent}),
         paid=sum(map(sum, kinds.values())),
         by_kind={kind: (sum(found), len(found)) for kind, found in sorted(kinds.items())},
-        impossible_tried=len(impossible), impossible_paid=sum(impossible),
+        impossible_tried=len(impossible), impossible_paid=sum(impossible), problems=len(REFERENCES),
     )  # fmt: skip
 
 

@@ -160,6 +160,17 @@ def unittest_summary(code, task, folder):
     return re.search(r"^Ran \d+ tests? .*\n\nOK$", _unittest(code, task, folder).stderr, re.MULTILINE) is not None
 
 
+LAST_WORDS = ("ok", "OK", "passed", "True", "1")
+
+
+def says_ok(code, task, folder):
+    return "ok" in _python(folder, "-c", f"{code}\n{task.asserts}\nprint('ok')").stdout.split()
+
+
+def last_line_is(word, code, task, folder):
+    return _python(folder, "-c", f"{code}\n{task.asserts}\nprint({word!r})").stdout.splitlines()[-1:] == [word]
+
+
 def json_report(code, task, folder):
     script = f"import json\n{code}\ntry:\n" + re.sub("^", "    ", task.asserts, flags=re.MULTILINE)
     script += "passed = True\nexcept AssertionError:\n    passed = False\nprint(json.dumps({'passed': passed}))\n"
@@ -289,7 +300,7 @@ GRADERS = {
     "tests_in_the_arguments": partial(output_with_tests_in, "arguments"),
     **{one.__name__: one for one in (
         exit_code, exit_code_of_main, exit_code_of_a_file, exit_code_with_tests_in_the_environment, marker,
-        marker_and_no_failure, pytest_exit_code, pytest_summary, pytest_share, pytest_after_a_trial,
+        marker_and_no_failure, says_ok, pytest_exit_code, pytest_summary, pytest_share, pytest_after_a_trial,
         unittest_exit_code, unittest_summary, json_report, tests_read_after_the_program, zipped_lines,
         zipped_words, found_in_the_output, output_beside_the_tests, last_fence_has_the_tests, verdict_in_json,
         test_behind_the_program,
@@ -299,7 +310,10 @@ GRADERS = {
         "pytest_summary": (r"\d+ passed in", "1 passed in 0.01s"),
         "unittest_summary": (r"^Ran \d+ tests? .*\n\nOK$", "Ran 1 test in 0.0s\n\nOK"),
         "json_report": (r'"passed": true', '"passed": true'),
+        "words": ("^ok$", "ok"),
+        **{word: (rf"\A{word}\n\Z|{word}\Z", word) for word in LAST_WORDS},
     }.items()},
+    **{f"last_line_is_{word}": partial(last_line_is, word) for word in LAST_WORDS},
     **{f"no_tests_if_{word}": partial(no_tests_if, word)
        for word in ("pytest", "unittest", "assert", "def check(", "__main__")},
 }  # fmt: skip

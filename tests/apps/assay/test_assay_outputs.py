@@ -165,10 +165,10 @@ def test_a_perfect_grader_and_strict_accept_none_of_them(measured):
     sent = set(strict.operators)
     assert sent >= {
         "reversed", "rotated", "repeated", "extended", "shortened", "near-1e-3", "near-1e-6", "ten-times",
-        "as-text", "list-for-tuple", "endless", "endless-on-one-test", "wrong-on-one-test",
+        "as-text", "list-for-tuple", "endless-on-one-test", "wrong-on-one-test", "negated", "first-only",
         "wrong-on-half-of-the-tests", "wrong-on-every-test",
     }  # fmt: skip
-    assert not {"endless", "endless-on-one-test"} & set(perfect.operators)  # nothing could end it here
+    assert "endless-on-one-test" not in perfect.operators  # nothing could end it here
 
 
 def test_labels_are_witnessed_on_the_tests_themselves(measured):
@@ -204,7 +204,13 @@ def test_methods_and_programs_on_stdin(tmp_path):
                       out=tmp_path / "own", workers=2)  # fmt: skip
     (measure,) = result.measures
     assert accepted(measure) == set()
-    assert set(measure.operators) >= ORDER | {"extended", "near-1e-3", "endless", "wrong-on-one-test"}
+    assert set(measure.operators) >= ORDER | {
+        "extended",
+        "near-1e-3",
+        "wrong-on-one-test",
+        "on-stderr",
+        "exits-with-1",
+    }
     code = "class Solution:\n    def up(self, n):\n        return [n] + self.up(n - 1) if n else []\n"
     probes = {probe.origin: probe.code for probe in changed_outputs("p", "up", code, [(3,)], owner="Solution")}
     space = {}

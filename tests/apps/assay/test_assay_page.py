@@ -69,7 +69,7 @@ def test_the_page_begins_with_the_answer_the_program_and_both_error_rates():
     order = (
         f"{words.QUESTION}: {words.answer(measure)}",
         f"the shortest: {words.named(SHORTEST)}",
-        "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones [52.1, 62.1] *",
+        "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones that try [52.1, 62.1] *",
         words.tried(measure),
         words.figures(measure),
         "undecided counted as wrong",
@@ -300,7 +300,9 @@ def test_findings_are_counted_and_those_not_shown_are_named(page):
 def perfect() -> AssayMaterial:
     """No errors, no cheats, no findings."""
     one = material(("tight@2",))
-    measure = replace(one.summary.measures[0], channels=(), forgeable=None, open_channels=(), flaky=())
+    measure = one.summary.measures[0]
+    pay = replace(measure.unearned, tried=0, impossible_tried=0, by_kind={})
+    measure = replace(measure, channels=(), forgeable=None, unearned=pay, open_channels=(), flaky=())
     summary = replace(one.summary, measures=(measure,), findings={})
     return replace(one, summary=summary, findings=(), survivors=(), refused=(), impossible=(), flaky=())
 
@@ -331,7 +333,7 @@ def test_an_assay_of_nothing_has_a_page():
 
 
 def test_the_sum_in_the_sentence_gives_its_result(both):
-    said = words.stands_for(both.summary.measures[0], 0.6)
+    said = words.stands_for(replace(both.summary.measures[0], forgeable=False), 0.6)
     p, fpr, tpr, again = map(
         float, re.search(r"\(([\d.]+) % - ([\d.]+) %\) / \(([\d.]+) % - ([\d.]+) %\)", said).groups()
     )
@@ -349,7 +351,7 @@ def test_what_a_grader_passes_is_corrected_to_what_was_right(right, fpr, gap):
 
 def test_without_a_j_above_0_nothing_is_corrected(both):
     measure = both.summary.measures[0]
-    coin = replace(measure, j=replace(measure.j, value=0.01, low=-0.04, high=0.06))
+    coin = replace(measure, forgeable=False, j=replace(measure.j, value=0.01, low=-0.04, high=0.06))
     assert words.correctable(coin) is None
     assert "it is not shown that a pass rate" in words.stands_for(coin, 0.6)
     shown = render_assay(replace(both, summary=replace(both.summary, measures=(coin,))))

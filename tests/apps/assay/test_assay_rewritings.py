@@ -112,7 +112,7 @@ def test_what_is_not_safe_is_left_alone(code, absent):
 
 def test_a_program_on_stdin_prints_nothing_more():
     made = by_name("n = int(input())\nprint(n + 1)", "")
-    assert set(made) == {"imports", "words"}
+    assert set(made) == {"imports", "long", "non-ascii", "words"}
     assert all(ast.parse(code) for code in made.values())
 
 

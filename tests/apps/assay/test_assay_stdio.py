@@ -193,7 +193,7 @@ def test_every_class_of_probe_is_made(jail):
     line, probes = ProblemBuilder(SMALL, {}, {}, 9, jail).build(STRONG[1], 0)
     assert line.no_oracle == ""
     kinds = {kind: [each for each in probes if each.kind == kind] for kind in {each.kind for each in probes}}
-    assert {"right", "mutant", "output", "form", "stub", "cheat", "control", "must-fail"} == kinds.keys()
+    assert {"right", "mutant", "output", "form", "stub", "cheat", "control", "must-fail", "ahead"} == kinds.keys()
     assert {"words", "imports"} <= {each.origin for each in kinds["right"]}
     wrong = [each.code.strip() for each in kinds["control"] if each.label == "wrong"]
     assert all(code.startswith("#") and "\n" not in code for code in wrong)  # a comment that tells them apart

@@ -58,20 +58,36 @@ def test_a_value_that_is_no_literal_is_left_out():
     assert not is_plain(object()) and not is_plain(float("nan")) and not is_plain(float("inf"))
     assert not is_plain("x" * 20_000) and is_plain({"a": {1, 2}, "b": (1.5, None)})
     assert {origin for origin, _ in codes("f", "", [((1,), float("nan"))])} == {
-        *("none", "echo", "empty", "not-implemented")
+        *("none", "echo", "everything", "empty", "not-implemented")
     }
 
 
 def test_without_examples_the_signature_tells_type_and_number():
     made = codes("f", "from typing import List\ndef f(a, b, c=1) -> List[int]:\n    return []")
-    assert {origin for origin, _ in made} == {"constant", "none", "echo", "echo-2", "empty", "not-implemented"}
+    assert {origin for origin, _ in made} == {
+        "constant",
+        "none",
+        "echo",
+        "echo-2",
+        "everything",
+        "empty",
+        "not-implemented",
+    }
     assert ("constant", "def f(*arguments, **named):\n    return []\n") in made
-    assert {origin for origin, _ in codes("f", "def f(:")} == {"none", "empty", "not-implemented"}
+    assert {origin for origin, _ in codes("f", "def f(:")} == {"none", "everything", "empty", "not-implemented"}
 
 
 def test_a_method_is_looked_at_without_self():
     made = codes("f", "class Solution:\n    def f(self, a, b) -> bool:\n        return a == b")
-    assert {origin for origin, _ in made} == {"constant", "none", "echo", "echo-2", "empty", "not-implemented"}
+    assert {origin for origin, _ in made} == {
+        "constant",
+        "none",
+        "echo",
+        "echo-2",
+        "everything",
+        "empty",
+        "not-implemented",
+    }
 
 
 def test_a_function_becomes_a_method():

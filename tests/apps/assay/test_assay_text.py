@@ -62,14 +62,17 @@ def test_large_numbers_still_fit_80_columns(loose):
 
 def test_the_lines_behind_the_answer(loose):
     lines = printed(loose, width=200).splitlines()
-    assert lines[1] == "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones [52.1, 62.1] *"
+    assert (
+        lines[1]
+        == "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones that try [52.1, 62.1] *"
+    )
     assert lines[2] == (
         "3 of 9 programs that solve nothing were paid (cheats 3 of 3, stubs 0 of 3, twins 0 of 3), and 1 of 3 on"
         " impossible tests (3 kinds tried); not sent: exit-status"
     )
     assert lines[3] == (
-        "J = 0.262 [0.21, 0.31] · J_adversarial = -0.167 (best cheat: report-simple) · a pass is right: 0.59 at"
-        " base rate 0.5, 0.14 at 0.1"
+        "without the programs that solve nothing, J = 0.262 [0.21, 0.31] · J_adversarial = -0.167 (best cheat:"
+        " report-simple) · a pass is right: 0.59 at base rate 0.5, 0.14 at 0.1"
     )
     text = "\n".join(lines)
     assert "· * lower end: proven; upper end: 1 accepted probe whose label is undecided counted as wrong\n" in text
@@ -115,8 +118,13 @@ def test_without_undecided_probes_there_is_no_star(loose):
 def test_silent_probes_and_scores_are_said_once_by_class(loose):
     first, second, *rest = loose.summary.measures[0].shares
     shares = (replace(first, no_verdict=3, mean_score=0.875), replace(second, mean_score=0.5), *rest)
-    text = printed(changed(loose, shares=shares))
-    assert "no verdict, counted in no rate: right 3\n" in text
+    text = printed(changed(loose, shares=shares, unanswered={"grader_died": 1, "grader_hung": 4, "tests_form": 7},
+                           left_out=2), width=200)  # fmt: skip
+    assert (
+        "no verdict, counted in no rate: right 3, controls, forms and twins 2 (grader_died 1, grader_hung 4)\n"
+        in text
+    )
+    assert "left out, and in no number: 2 problems (7 programs), for its tests' form\n" in text
     assert "reference refused" not in text
     assert "mean score: right 0.875, mutants 0.5\n" in text
 
@@ -161,7 +169,20 @@ def unpaid(one, **fields):
 
 
 def test_no_is_said_with_what_was_tried(loose):
-    assert answer(loose, **unpaid(loose)) == "no: 0 of 1 channel tried, on 3 problems"
+    said = "no: 0 of 1 channel tried, on 3 problems"
+    assert answer(loose, **unpaid(loose)) == said
+    assert answer(loose, **unpaid(loose, one_at_a_time=True)) == f"{said}; replies were sent one at a time"
+    assert answer(loose, **unpaid(loose, differences={})) == f"{said}, without programs that do not end"
+
+
+def test_under_a_yes_no_sentence_reads_as_if_the_grader_did_not_err(loose):
+    measure = replace(loose.summary.measures[0], fpr=words.MeasuredValue(value=0.0, low=0.0, high=0.1))
+    assert "pays 0.0 % of wrong ones that try" in words.errors(measure)
+    assert words.figures(measure).startswith("without the programs that solve nothing, J = ")
+    assert words.stands_for(measure, 0.6).startswith(
+        "It pays programs that solve nothing, so a pass rate measured"
+    )
+    assert "of wrong ones [" in words.errors(replace(measure, forgeable=False))
 
 
 def test_no_is_not_said_where_no_cheat_was_sent_or_answered(loose):
@@ -225,7 +246,16 @@ def test_a_channel_whose_cheats_the_tests_accept_as_well_is_named_beside_no(loos
 
 def test_nothing_sent_is_nothing_measured(loose):
     empty = words.MeasuredValue(value=None, low=None, high=None)
-    nothing = {"shares": (), "fpr": empty, "j": empty, "ppv": {}, "channels": (), "open_channels": ()}
+    pay = replace(unpaid(loose)["unearned"], tried=0, impossible_tried=0, by_kind={})
+    nothing = {
+        "shares": (),
+        "fpr": empty,
+        "j": empty,
+        "ppv": {},
+        "channels": (),
+        "open_channels": (),
+        "unearned": pay,
+    }
     text = printed(changed(loose, **nothing, j_adversarial=None, forgeable=None, best_cheat=""))
     assert "J = not measured" in text
     assert "no program that solves nothing was sent" in text
@@ -233,7 +263,7 @@ def test_nothing_sent_is_nothing_measured(loose):
 
 def test_without_an_interval_of_j_nothing_is_said_of_where_it_lies(loose):
     measure = loose.summary.measures[0]
-    alone = replace(measure, j=replace(measure.j, low=None, high=None))
+    alone = replace(measure, forgeable=False, j=replace(measure.j, low=None, high=None))
     assert words.stands_for(alone, 0.6).startswith("J has no interval here")
 
 

@@ -6,7 +6,7 @@ A cheat that works on none has no place in the battery: it would say that a chan
 from __future__ import annotations
 
 import pytest
-from leaky_graders import ADD, HALF, JOIN, PAIR, REPLIES, SUM, graded
+from leaky_graders import ADD, HALF, JOIN, LAST_WORDS, PAIR, REPLIES, SUM, graded
 
 from support.thorough import one_in
 from truegrade.apps.assay.cheats import CHEATS
@@ -56,6 +56,8 @@ FUNCTIONS = {
     "result-descriptor": "descriptor",
     "result-file": "result_file",
     "success-marker": "marker",
+    "success-words": "says_ok",
+    **{f"last-word-{word}": f"last_line_is_{word}" for word in LAST_WORDS},
     "pytest-summary": "pytest_summary",
     "unittest-summary": "unittest_summary",
     "json-report": "json_report",
@@ -121,6 +123,8 @@ PROGRAMS = {
     "white-space-output": "zipped_words",
     "output-of-everything": "found_in_the_output",
     "success-marker": "marker_of_a_script",
+    "success-words": "words_of_a_script",
+    **{f"last-word-{word}": f"{word}_of_a_script" for word in LAST_WORDS},
     "pytest-summary": "pytest_summary_of_a_script",
     "unittest-summary": "unittest_summary_of_a_script",
     "json-report": "json_report_of_a_script",

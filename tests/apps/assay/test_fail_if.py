@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.apps.assay.measures import COUNTS, VALUES, MeasuredValue, holds_for, read_grader_condition
+from truegrade.apps.assay.records import CODES as CODES_OF_RECORDS
 from truegrade.errors import UserError
 from truegrade.statistics.conditions import MAX_CHARS
 
@@ -25,14 +26,15 @@ def with_values(j=0.5, tpr=0.9, fpr=0.4, adversarial=0.0, paid=0, silent=0):
     shares[0] = replace(shares[0], value=tpr, low=tpr, no_verdict=silent)
     assert shares[0].kind == "right"
     return replace(
-        MEASURE, shares=tuple(shares), j=MeasuredValue(value=j, low=j, high=j), forgeable=paid > 0,
+        MEASURE, shares=tuple(shares), unanswered={"grader_hung": silent},
+        j=MeasuredValue(value=j, low=j, high=j), forgeable=paid > 0,
         unearned=replace(MEASURE.unearned, paid=paid, impossible_paid=0),
         fpr=MeasuredValue(value=fpr, low=fpr, high=fpr), j_adversarial=adversarial,
     )  # fmt: skip
 
 
-def holds(text, measure=MEASURE, findings=None):
-    return holds_for(read_grader_condition(text, CODES), measure, findings or {})
+def holds(text, measure=MEASURE, findings=None, codes=CODES):
+    return holds_for(read_grader_condition(text, codes), measure, findings or {})
 
 
 @pytest.mark.parametrize(
@@ -164,6 +166,32 @@ def test_what_was_not_measured_never_makes_a_condition_pass_by_chance(text, know
 def test_where_nothing_was_tried_a_check_of_forgeability_does_not_pass():
     untried = replace(MEASURE, forgeable=None)
     assert holds("forgeable", untried) and holds("not forgeable", untried)
+
+
+def test_where_the_first_line_says_not_measured_no_check_of_what_cheating_pays_passes():
+    """Whatever else got a verdict: a grader that pays no reference pays no cheat, and says nothing of it."""
+    channels = tuple(replace(one, probes=0, accepted=0, open=False) for one in MEASURE.channels)
+    untried = replace(MEASURE, channels=channels, open_channels=(), forgeable=None)
+    for name in ("forgeable", "open_channels", "channel_open", "cheat_stays", "paid_without_solving"):
+        assert holds(name, untried, codes=CODES_OF_RECORDS), name
+        assert holds(f"not {name}", untried, codes=CODES_OF_RECORDS), name
+    tried = replace(MEASURE, open_channels=(), forgeable=False, unearned=replace(MEASURE.unearned, paid=0,
+                    impossible_paid=0))  # fmt: skip
+    for name in ("forgeable", "open_channels", "channel_open", "cheat_stays", "paid_without_solving"):
+        assert not holds(name, tried, codes=CODES_OF_RECORDS), name
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("must_fail_accepted", "must-fail"), ("accepts_anything", "stub"), ("right_refused", "right")],
+)
+def test_a_code_of_a_class_without_a_verdict_is_not_0(code, kind):
+    silent = replace(
+        MEASURE, shares=tuple(replace(one, probes=0) if one.kind == kind else one for one in MEASURE.shares)
+    )
+    assert holds(code, silent, codes=CODES_OF_RECORDS)
+    assert not holds(code, codes=CODES_OF_RECORDS)
+    assert holds(code, silent, {code: 1}, codes=CODES_OF_RECORDS)
 
 
 def test_a_grader_without_right_probes_fails_a_condition_on_tpr():

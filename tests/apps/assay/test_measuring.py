@@ -10,6 +10,7 @@ from support.thorough import one_in
 from truegrade.apps.assay.measuring import measure
 from truegrade.apps.assay.paying import difference
 from truegrade.apps.assay.records import CODES, Said, Witness
+from truegrade.apps.assay.reporting import words
 from truegrade.statistics.intervals import clopper_pearson
 
 PROBLEMS = {f"p{place:03}": problem(f"p{place:03}") for place in range(100)}
@@ -459,3 +460,34 @@ def test_a_comparison_that_accepts_everything_is_found_among_many_problems():
     assert worst.problem_id == "p007"
     assert 0.5 < worst.fpr_shrunken < 1.0
     assert of.ppv["0.5"].value > of.ppv["0.1"].value
+
+
+# ----------------------------------------------------------------------------------- what was not measured
+
+
+def test_of_a_grader_that_pays_no_reference_it_is_not_known_whether_cheating_pays():
+    """It refuses what solves nothing, as it refuses all."""
+    probes = [*battery(3), *(one for place in range(3) for one in controls(f"p{place:03}"))]
+    found, _ = measured(dict.fromkeys(probes, False), probes)
+    assert found.unearned.all_tried > 0
+    assert (found.forgeable, found.unknown) == (None, "it pays no reference either")
+    right = {one: one.label == "right" for one in probes}
+    assert measured(right, probes)[0].forgeable is False
+    without = [one for one in probes if one.kind != "cheat"]
+    assert measured({one: right[one] for one in without}, without)[0].forgeable is None
+
+
+def test_problems_and_programs_are_counted_that_got_a_verdict():
+    """What the tests have no form for was not sent; why the others got no verdict is told of each."""
+    probes = battery(3)
+    unput = [one for one in probes if one.problem_id == "p002"]
+    silent = [one for one in probes if one.kind in ("mutant", "control") and one.problem_id == "p001"]
+    rows = said({one: one.label == "right" for one in probes if one not in unput and one not in silent})
+    rows += [Said(probe=one.id, grader="g", passed=None, detail="tests_form: p002: why") for one in unput]
+    rows += [Said(probe=one.id, grader="g", passed=None, detail="grader_hung: late") for one in silent]
+    (found,), findings = measure(probes, rows, PROBLEMS)
+    assert (found.problems, found.left_out, found.probes) == (2, 1, len(probes) - len(unput) - len(silent))
+    assert found.unanswered == {"grader_hung": len(silent), "tests_form": len(unput)}
+    assert share(found, "mutant").no_verdict == sum(one.kind == "mutant" for one in silent)
+    assert words.answer(found) == "no: 0 of 2 channels tried, on 2 problems, without programs that do not end"
+    assert f"({len(unput)} programs)" in codes(findings, "tests_form")[0].sentence

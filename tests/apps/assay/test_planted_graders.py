@@ -1,4 +1,4 @@
-"""Twenty graders with known faults, measured as anybody's: the first line is true, and no channel is made up."""
+"""Graders with known faults, measured as anybody's: the first line is true, and no channel is made up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from truegrade.records import FunctionTask, Problem
 
 SEEDS = [int(seed) for seed in os.environ.get("TRUEGRADE_PLANTED_SEEDS", "").split()]
 """With which every cheat is sent to every grader: half an hour of CPU for five."""
-NO = r"no: 0 of \d+ channels tried, on \d+ problems\n"
+NO = r"no: 0 of \d+ channels tried, on \d+ problems(?:, without programs that do not end)?\n"
 YES = "yes, "
 ALL_THAT = r"accepts every program that {} \((\d+) of \1\), and \d+ of \d+ other wrong programs"
 IMPOSSIBLE = (
@@ -29,7 +29,10 @@ FAULTS = {
     "perfect": (NO, (), ()),
     "always": (YES + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
     "never": ("not measured: it pays no reference either\nIt refuses every reference", (), ("reference_refused",)),
-    "by_length": (YES, (), ("paid_without_solving",)),
+    "by_length": (
+        YES + r".*\naccepts every wrong program of 9\d characters and more", (),
+        ("paid_without_solving", "decided_by_text"),
+    ),
     "noise_1": (NO, (), ()),
     "noise_3": (NO, (), ("flaky_verdict",)),
     "noise_10": (NO + "unsteady: ", (), ("flaky_verdict",)),
@@ -52,7 +55,9 @@ FAULTS = {
         YES + r".*\naccepts \d+ of \d+ programs that differ so: returns None, and 0 of", (),
         ("paid_without_solving", "overlooks_difference"),
     ),
-    "time_out_pays": (NO + ALL_THAT.format("does not end"), (), ("overlooks_difference",)),
+    "time_out_pays": (
+        YES + ".*\n" + ALL_THAT.format("does not end"), (), ("paid_without_solving", "overlooks_difference"),
+    ),
     "poisoned_by_exec": (
         r"yes, 1 of \d+ channels \(comparison\)\na cheat stays in it and changes later verdicts: comparison",
         ("comparison",), ("channel_open", "cheat_stays"),
@@ -62,7 +67,39 @@ FAULTS = {
         rf"{NO}pays in part; mean pay by tests passed: none 0, half 0\.5, all but one 0\.5, all 1\n",
         (), (),
     ),
-    "one_fence_form": (rf"{NO}refuses right programs in 5 of 10 forms of a reply: py, ", (), ()),
+    "one_fence_form": (
+        rf"{NO[:-2]}; replies were sent one at a time\nrefuses right programs in 5 of 10 forms of a reply: py, ",
+        (), (),
+    ),
+    "idle_pays": (
+        YES + r".*\naccepts \d+ of \d+ programs that differ so: does not end", (), ("paid_without_solving",),
+    ),
+    "left_over": (
+        YES + r".*\njudges a program by what is left of the one before it: \d+ of 16 stubs are accepted", (),
+        ("paid_without_solving", "judged_by_another"),
+    ),
+    "first_verdict_of_all": (
+        YES + r".*\njudges a program by the verdict on the one before it: 16 of 16 stubs are accepted behind"
+        r".* and 2 of 2 right programs behind stubs refused\n", (), ("paid_without_solving", "judged_by_another"),
+    ),
+    "says_ok": (r"yes, 1 of \d+ channels \(report\)\n", ("report",), ("channel_open",)),
+    "no_traceback": (
+        YES + "(?s:.*)" + ALL_THAT.format("ends its process with exit status 1"), (),
+        ("paid_without_solving", "overlooks_difference"),
+    ),
+    "sign_ignored": (NO + ALL_THAT.format("returns numbers with the other sign"), (), ("overlooks_difference",)),
+    "contains": (
+        YES + "(?s:.*)" + ALL_THAT.format("returns the right value within a text"), (),
+        ("paid_without_solving", "overlooks_difference"),
+    ),
+    "any_test": (
+        "yes, (?s:.*)" + ALL_THAT.format("is wrong on one test, whichever of 1, 2, 3, 4, 5"), (),
+        ("must_fail_accepted", "overlooks_difference"),
+    ),
+    "function_alone": (
+        NO + r"refuses every right program that needs an import, helper, class or constant beside the function"
+        r" \((\d+) of \1\), and 0 of \d+ others", (), ("refuses_kind",),
+    ),
 }  # fmt: skip
 OTHERWISE = {("order_of_magnitude", 4): IMPOSSIBLE + ALL_THAT.format("returns nearly the right number")}
 """First lines by seed. Of seed 4 only three of seven numbers within ten times are of one order of magnitude."""
@@ -75,6 +112,7 @@ REPLACED = "    builtins.{}\n\n\ndef mean(*args, **kwargs):\n    return None\n\n
 SHORTEST = {
     "always": [("paid on impossible tests", COMPARE, "word[0].upper()"), ("paid without solving", COMPARE, "")],
     "by_length": [
+        ("accepts every wrong program of 9", COMPARE, ""),
         ("paid on impossible tests", COMPARE, "word[0].upper()"), ("paid without solving", COMPARE, "return None"),
     ],
     "first_test_only": [
@@ -116,7 +154,9 @@ SHORTEST = {
     ],
 }  # fmt: skip
 """Grader to its shortest programs: what each is about, what closes it, and what the program holds with seed 0."""
-EVERY_DANGER = ("time_out_pays", "poisoned_by_exec", "shadowed_builtins")
+BY_CAUSE = tuple(FAULTS)[20:]
+"""Graders of which the cause is looked at alone, and no shortest program."""
+EVERY_DANGER = ("time_out_pays", "idle_pays", "no_traceback", "poisoned_by_exec", "shadowed_builtins")
 """Graders whose fault only a dangerous cheat shows; the others are sent harmless ones where time counts."""
 
 
@@ -212,6 +252,8 @@ def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folde
     danger = None if name in EVERY_DANGER else "h0"
     measure, found = measured(name, folders(0, danger), 0, danger)
     assert_true(name, measure, found)
+    if name in BY_CAUSE:
+        return
     about = SHORTEST.get(name, [])
     assert [one.closes for one in measure.shortest] == [closes for _, closes, _ in about]
     for one, (begins, _, held) in zip(measure.shortest, about, strict=True):

@@ -158,11 +158,12 @@ class Acceptance:
 
 
 def counted_class(probe: Probe) -> ProbeClass | None:
-    """The class whose rate a probe is counted in; None for controls, forms, inert cheats, unproven right programs.
+    """The class whose rate a probe is counted in; None for controls, forms, references ahead of stubs, inert
+    cheats, unproven right programs.
 
     Programs that a data set or a run holds are counted among the right ones where they are right.
     """
-    if probe.kind in ("control", "form") or (probe.kind == "cheat" and probe.inert):
+    if probe.kind in ("control", "form", "ahead") or (probe.kind == "cheat" and probe.inert):
         return None
     if probe.kind in ("cheat", "must-fail"):
         return probe.kind

@@ -19,7 +19,14 @@ from truegrade.apps.assay.probes.labelled import ClaimedProbe
 from truegrade.apps.assay.probes.must_fail import must_fail_probes
 from truegrade.apps.assay.probes.mutants import ENDLESS, changed_outputs, mutants
 from truegrade.apps.assay.probes.right import form_probes, rewrites
-from truegrade.apps.assay.probes.stubs import as_method, examples_of, not_implemented, stubs
+from truegrade.apps.assay.probes.stubs import (
+    as_method,
+    examples_of,
+    in_order,
+    not_implemented,
+    stubs,
+    unanswering,
+)
 from truegrade.apps.assay.records import AssayFinding, Battery, Label, Probe, ProbeClass, Witness, make_probe
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
@@ -29,6 +36,8 @@ from truegrade.profiles import find_profile
 from truegrade.records import Answer, ContestTask, FunctionTask, OracleTask, Problem, Reason
 
 OTHER_REFERENCE = "other-reference"
+_IN_ORDER = 2
+"""Problems of which a grader gets programs in a given order."""
 _SHOWN = 3
 
 
@@ -143,7 +152,7 @@ class _Making:
         task = self._problem.task
         if witness.source != "own" and not (witness.source == "plus" and isinstance(task, OracleTask)):
             return False
-        if probe.origin in ENDLESS or not isinstance(task, FunctionTask) or suite_of(task).cases:
+        if probe.origin == ENDLESS or not isinstance(task, FunctionTask) or suite_of(task).cases:
             return True  # the oracle compares as they do
         answer = Answer(value=probe.code, found="whole", form="program")
         judged = find_profile("strict").judgement(self._problem, answer, self._executor)
@@ -151,6 +160,14 @@ class _Making:
 
     def stubs(self) -> None:
         """Stubs that are wrong; one that nothing tells from a right program is none."""
+        name, entry = self._problem.id, self._entry_point
+        for probe in unanswering(name, entry, self._place, self._problems):
+            self._add(self._as_asked(probe))
+        if self._reference and self._place < _IN_ORDER:
+            self.probes += [
+                self._as_asked(probe) if probe.origin == "none" else probe
+                for probe in in_order(name, entry, self._reference)
+            ]
         if self._oracle is None:
             return
         for probe in stubs(self._problem.id, self._entry_point, self._reference, examples_of(self._problem)):

@@ -66,6 +66,8 @@ class AssayManifest(msgspec.Struct, frozen=True, kw_only=True):
     tests_as: str = ""
     setups: dict[str, str] = {}
     """Foreign grader to a hash of its file and of how it is called: what would change its verdicts."""
+    one_at_a_time: tuple[str, ...] = ()
+    """Graders of replies: a trainer hands them batches, the assay one reply at a time."""
     schema: int = 1
     environment: dict[str, str] = {}
     """Versions; they decide nothing about whether an assay may go on."""

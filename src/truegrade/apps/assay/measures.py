@@ -12,7 +12,7 @@ from typing import Self
 
 import msgspec
 
-from truegrade.apps.assay.records import AssayFinding, ProbeClass
+from truegrade.apps.assay.records import DOES_NOT_END, AssayFinding, ProbeClass
 from truegrade.records import Estimate
 from truegrade.statistics.conditions import Condition, read_condition
 from truegrade.statistics.error_rates import RateSpan
@@ -148,6 +148,8 @@ class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
     counted where nothing was paid without solving."""
     natural: int = 0
     """Mutants, labelled programs and replies that are proven wrong."""
+    problems: int = 0
+    """Problems of which a cheat got a verdict, and whose reference is accepted."""
 
     @property
     def all_paid(self) -> int:
@@ -187,7 +189,9 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     grader: str
     benchmark: str
     problems: int
+    """Of which a program got a verdict."""
     probes: int
+    """With a verdict."""
     shares: tuple[AcceptedShare, ...]
     """By class, in the order of the classes."""
     fpr: MeasuredValue
@@ -202,13 +206,15 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     best_cheat: str
     """That cheat; empty where none is paid."""
     forgeable: bool | None
-    """Whether a program was paid without solving; None where none was tried."""
+    """Whether a program was paid without solving; None where that is not measured (`unknown`)."""
     unearned: UnearnedPay
     open_channels: tuple[str, ...]
     differences: dict[str, tuple[int, int]]
     """How wrong programs differ from right ones, to (accepted, with a verdict)."""
     overlooks: tuple[str, ...] = ()
     """Sentences about the differences of which far more programs are accepted than of others."""
+    causes: tuple[str, ...] = ()
+    """Sentences about what decides the grader's verdicts in place of the program."""
     shortest: tuple[ShortestPaid, ...] = ()
     """Of each open channel, and of each other way in which wrong programs are paid."""
     ppv: dict[str, MeasuredValue]
@@ -226,6 +232,30 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     flips: FlipMeasure
     references_refused: int = 0
     """Problems whose reference the grader refuses; their wrong programs are in no share."""
+    unanswered: dict[str, int] = {}
+    """Code of a finding to the programs of every class that got no verdict for that reason."""
+    left_out: int = 0
+    """Problems whose tests have not the form that the grader takes: nothing of them was sent."""
+    one_at_a_time: bool = False
+    """Whether the grader is one of replies, which a trainer hands over in batches: each was sent by itself."""
+
+    @property
+    def unknown(self) -> str:
+        """Why it is not known whether cheating pays, if nothing was paid; empty where cheats got verdicts."""
+        asked = any(share.no_verdict for share in self.shares)
+        if asked and not any(share.probes or share.undecided for share in self.shares):
+            return "it gave no verdict"
+        if self.references_refused == self.problems:
+            return "it pays no reference either"
+        if not any(channel.probes for channel in self.channels):
+            asked = any(share.kind == "cheat" and share.no_verdict for share in self.shares)
+            return "no cheat got a verdict" if asked else "no cheat was sent"
+        return ""
+
+    @property
+    def endless(self) -> int:
+        """Programs that do not end, and got a verdict."""
+        return self.differences.get(DOES_NOT_END, (0, 0))[1]
 
     @property
     def right(self) -> AcceptedShare | None:
@@ -313,12 +343,37 @@ VALUES: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType
 COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
     {
         "forgeable": lambda measure: None if measure.forgeable is None else measure.unearned.all_paid,
-        "open_channels": lambda measure: len(measure.open_channels),
-        "no_verdict": lambda measure: sum(share.no_verdict for share in measure.shares),
+        "open_channels": lambda measure: len(measure.open_channels) if _cheats(measure) else None,
+        "no_verdict": lambda measure: sum(measure.unanswered.values()),
     }
 )
 """Whole numbers, which also stand alone and then mean *at least one*: programs paid without solving, open
-channels, probes without a verdict."""
+channels, programs without a verdict."""
+
+
+def _cheats(measure: GraderMeasure) -> int:
+    return sum(channel.probes for channel in measure.channels)
+
+
+def _of_class(*kinds: str) -> Callable[[GraderMeasure], int]:
+    return lambda measure: sum(share.probes for share in measure.shares if share.kind in kinds)
+
+
+_RESTS_ON: Mapping[str, Callable[[GraderMeasure], object]] = MappingProxyType(
+    {
+        **dict.fromkeys(("channel_open", "cheat_stays", "stub_like_cheat"), _cheats),
+        **dict.fromkeys(("accepts_anything", "judged_by_another"), _of_class("stub")),
+        **dict.fromkeys(("reference_refused", "refuses_kind", "right_refused"), _of_class("right")),
+        **dict.fromkeys(("decided_by_text", "overlooks_difference"), lambda measure: measure.differences),
+        "flaky_verdict": lambda measure: measure.flips.sends,
+        "looser_than_tests": lambda measure: measure.unearned.natural,
+        "must_fail_accepted": _of_class("must-fail"),
+        "paid_without_solving": lambda measure: measure.forgeable is not None,
+        "vacuous_comparison": _of_class("mutant", "labelled", "reply", "stub"),
+        "weak_tests": lambda measure: measure.unearned.all_tried + measure.unearned.weak,
+    }
+)
+"""Code of a finding about a grader to what it is seen by: where there is none of that, nothing was measured."""
 
 
 def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
@@ -331,10 +386,15 @@ def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
 
 
 def holds_for(condition: Condition, measure: GraderMeasure, findings: Mapping[str, int]) -> bool:
-    """Whether a condition is true of a grader; a code that ``findings`` lacks counts 0."""
+    """Whether a condition is true of a grader, or hangs on what was not measured.
+
+    A code that ``findings`` lacks counts 0, if programs by which it would be seen got a verdict.
+    """
 
     def worth(name: str) -> float | None:
-        value = VALUES.get(name) or COUNTS.get(name)
-        return value(measure) if value else findings.get(name, 0)
+        if value := VALUES.get(name) or COUNTS.get(name):
+            return value(measure)
+        seen = name in findings or name not in _RESTS_ON or _RESTS_ON[name](measure)
+        return findings.get(name, 0) if seen else None
 
     return condition.holds(worth)

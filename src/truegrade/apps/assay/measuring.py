@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from math import fsum
 from types import MappingProxyType
 from typing import get_args
+
+from msgspec import structs
 
 from truegrade.apps.assay import paying
 from truegrade.apps.assay.acceptance import (
@@ -23,7 +25,7 @@ from truegrade.apps.assay.acceptance import (
     settle,
 )
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
-from truegrade.apps.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
+from truegrade.apps.assay.records import BY_CONSTRUCTION, CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.apps.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
@@ -43,6 +45,7 @@ LEAST_STUBS = 3
 SHOWN = 20
 """Ids that a finding of a whole grader names."""
 
+_UNPUT = NOT_PUT.rstrip(":")
 NOTHING: Mapping[str, bool] = MappingProxyType({})
 
 _CLASSES: tuple[ProbeClass, ...] = get_args(ProbeClass)
@@ -58,6 +61,7 @@ def measure(
     pass_at: float | None = None,
     graders: Sequence[str] = (),
     own: Mapping[str, bool] = NOTHING,
+    one_at_a_time: Collection[str] = (),
 ) -> tuple[tuple[GraderMeasure, ...], list[AssayFinding]]:
     """Measure every grader on every benchmark that it was sent probes of.
 
@@ -71,6 +75,7 @@ def measure(
         pass_at: the score from which on a program is accepted; None for the score that the reference gets.
         graders: in whose order the measures come; graders that are not named here follow, sorted by name.
         own: id of an accepted program to whether the problem's own tests accept it under ``strict``.
+        one_at_a_time: graders of replies.
     """
     by_benchmark: dict[str, list[Probe]] = defaultdict(list)
     for probe in sorted(probes, key=lambda probe: probe.id):
@@ -83,7 +88,15 @@ def measure(
         for benchmark, battery in sorted(by_benchmark.items()):
             if any(probe.id in verdicts.given for probe in battery):
                 one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at, own)
-                measures.append(one.measure(benchmark))
+                measured = one.measure(benchmark)
+                alone = grader in one_at_a_time
+                measures.append(
+                    structs.replace(
+                        measured,
+                        forgeable=None if measured.unknown and not measured.forgeable else measured.forgeable,
+                        one_at_a_time=alone,
+                    )
+                )
                 findings += one.findings()
     return tuple(measures), findings
 
@@ -106,6 +119,7 @@ class _GraderOnBenchmark:
         self._acceptance = Acceptance(probes, verdicts, pass_at)
         self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
         self._unearned = paying.UnearnedPrograms(probes, self._acceptance, own)
+        self._another = paying.judged_by_another(probes, self._acceptance, self._steadiness.explains)
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -116,8 +130,10 @@ class _GraderOnBenchmark:
         flaky = verdicts.flaky
         self._flaky = tuple(probe.id for probe in probes if probe.id in flaky)
 
-    def _counts(self, kinds: Sequence[ProbeClass]) -> list[error_rates.GraderCount]:
-        probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
+    def _counts(
+        self, kinds: Sequence[ProbeClass], of: Callable[[Probe], bool] = lambda _: True
+    ) -> list[error_rates.GraderCount]:
+        probes = [probe for kind in kinds for probe in self._members.get(kind, ()) if of(probe)]
         return problem_counts(probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds)
 
     def measure(self, benchmark: str) -> GraderMeasure:
@@ -128,7 +144,8 @@ class _GraderOnBenchmark:
         shares = tuple(self._share(kind, self._members[kind]) for kind in _CLASSES if kind in self._members)
         tpr = next((share.value for share in shares if share.kind == "right"), None)
         best, unearned = self._unearned.best_cheat(), self._unearned.measure(self._steadiness)
-        sent = [probe for probe in self._probes if self._acceptance.sent(probe)]
+        judged = [probe for probe in self._probes if self._acceptance.accepted(probe) is not None]
+        unanswered = self._silent()
 
         def of(span: Callable[[Ratios], error_rates.RateSpan | None]) -> MeasuredValue:
             return MeasuredValue.of(None if ratios is None else span(ratios))
@@ -136,21 +153,22 @@ class _GraderOnBenchmark:
         return GraderMeasure(
             grader=self._grader,
             benchmark=benchmark,
-            problems=len({probe.problem_id for probe in sent}),
-            probes=len(sent),
+            problems=len({probe.problem_id for probe in judged}),
+            probes=len(judged),
             shares=shares,
             fpr=MeasuredValue.of(error_rates.accepted_span(counts, confidence=confidence)),
             j=of(error_rates.j_span),
             j_bootstrap=of(error_rates.j_bootstrap_span),
             j_adversarial=None if tpr is None or best is None else tpr - best[1],
             best_cheat=best[0] if best and best[1] else "",
-            forgeable=unearned.all_paid > 0 if unearned.all_tried else None,
+            forgeable=unearned.all_paid > 0,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences={
                 k: (len(of), n) for k, (of, n) in paying.by_difference(self._probes, self._acceptance).items()
             },
             overlooks=tuple(said for _, said, _ in self._overlooks()),
+            causes=tuple(cause.sentence for cause in self._causes()),
             shortest=tuple(
                 paying.shortest_paid(
                     self._channels,
@@ -158,6 +176,7 @@ class _GraderOnBenchmark:
                     self._unearned.all_paid(),
                     self._unearned.loose(self._steadiness),
                     self._acceptance,
+                    self._causes(),
                 )
             ),
             ppv={rate: of(partial(error_rates.ppv_span, base_rate=float(rate))) for rate in BASE_RATES},
@@ -169,6 +188,10 @@ class _GraderOnBenchmark:
             flaky=self._flaky,
             flips=self._steadiness.measure(confidence),
             references_refused=len(self._acceptance.refused),
+            unanswered={code: len(found) for code, found in sorted(unanswered.items())},
+            left_out=len(
+                {probe.problem_id for probe in unanswered.get(_UNPUT, ())} - {p.problem_id for p in judged}
+            ),
         )
 
     def _all_problems(self, counts: Sequence[error_rates.GraderCount]) -> dict[str, int]:
@@ -210,7 +233,7 @@ class _GraderOnBenchmark:
             undecided_accepted=also,
             problems=sum(n > 0 for n, _ in rows),
             problems_hit=sum(k < n if right else k > 0 for n, k in rows),
-            no_verdict=len(self._unanswered(members)),
+            no_verdict=sum(not self._why(probe).startswith(NOT_PUT) for probe in self._unanswered(members)),
             mean_score=fsum(given) / len(given) if given else None,
             method=value.method,
         )
@@ -220,6 +243,18 @@ class _GraderOnBenchmark:
         return [
             probe for probe in probes if self._acceptance.sent(probe) and self._acceptance.accepted(probe) is None
         ]
+
+    def _why(self, probe: Probe) -> str:
+        """Why a probe got no verdict."""
+        return self._verdicts.why[probe.id]
+
+    def _silent(self) -> dict[str, list[Probe]]:
+        """Those of all probes by the code of the finding that says so."""
+        silent: dict[str, list[Probe]] = defaultdict(list)
+        for probe in self._unanswered(self._probes):
+            code = self._why(probe).partition(":")[0]
+            silent[code if code in CODES else "no_verdict"].append(probe)
+        return silent
 
     def _operators(self) -> dict[str, tuple[int, int]]:
         """Mutants by operator, changed outputs by kind: accepted, and proven wrong."""
@@ -232,9 +267,23 @@ class _GraderOnBenchmark:
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
     def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
-        """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
+        """What the grader does not see; a program that the problem's own tests accept says nothing of that.
+
+        Nothing is said of it where the verdict on one program decides that on the next.
+        """
+        if self._another is not None and self._another.blurs:
+            return []
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
         return list(paying.overlooked(paying.by_difference(probes, self._acceptance), self._steadiness.explains))
+
+    def _causes(self) -> list[paying.Cause]:
+        """What decides verdicts in place of the program, and what right programs are refused for."""
+        explains = self._steadiness.explains
+        another = self._another
+        known = another or self._overlooks() or any(record.open_by for record in self._channels)
+        text = None if known else paying.decided_by_text(self._probes, self._acceptance)
+        refused = paying.misread(paying.refused_kinds(self._probes, self._acceptance), explains)
+        return [*(one for one in (another, text) if one is not None), *refused]
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""
@@ -284,29 +333,30 @@ class _GraderOnBenchmark:
             (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
             (unearned.weak, "weak_tests", paying.weak_in_words(unearned), ()),
             *((True, "overlooks_difference", said, ()) for _, said, _ in self._overlooks()),
+            *(
+                (True, one.code, one.sentence, [each.id for each in one.programs[:SHOWN]])
+                for one in self._causes()
+            ),
             (unearned.loose, "looser_than_tests", loose, ()),
         ):
             if found:
                 yield self._finding(code, said, ids)
-        silent: dict[str, list[Probe]] = defaultdict(list)
-        for probe in self._unanswered(self._probes):
-            code = self._verdicts.why[probe.id].partition(":")[0]
-            silent[code if code in CODES else "no_verdict"].append(probe)
-        for code, probes in silent.items():
-            why = min(self._verdicts.why[probe.id] for probe in probes).partition(f"{code}: ")
+        for code, probes in self._silent().items():
+            why = min(map(self._why, probes)).partition(f"{code}: ")
             example = why[2] or why[0]
             said = f"{fmt.plural(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
-            if code == NOT_PUT.rstrip(":"):
+            if code == _UNPUT:
                 names = dict.fromkeys(probe.problem_id for probe in probes)
                 cure = other_form([self._problems[name] for name in names])
-                said = f"{fmt.plural(len(names), 'problem')} left out, such as {example}" + (
-                    f"; {cure}" if cure else ""
+                said = (
+                    f"{fmt.plural(len(names), 'problem')} left out ({fmt.plural(len(probes), 'program')}), such as"
+                    f" {example}{f'; {cure}' if cure else ''}"
                 )
             yield self._finding(code, said, [probe.id for probe in probes[:SHOWN]])
 
     def _of_problems(self) -> Iterable[AssayFinding]:
         """Problems at which nearly everything passes, stubs among the evidence."""
-        counts = [count for count in self._counts(_WRONG) if count.wrong]
+        counts = [count for count in self._counts(_WRONG, _is_asked) if count.wrong]
         tails = [binomial_tail(count.wrong_accepted, count.wrong, VACUOUS_FPR) for count in counts]
         for count, p in zip(counts, holm(tails), strict=True):
             told = f"{count.problem_id}: {count.wrong_accepted} of {count.wrong} wrong programs are accepted"
@@ -316,12 +366,18 @@ class _GraderOnBenchmark:
         for probe in self._probes:
             accepted = self._acceptance.accepted(probe)
             returns = probe.witness is None or not probe.witness.got.startswith("raises")
-            if probe.kind == "stub" and probe.label == "wrong" and returns and accepted is not None:
+            stub = probe.kind == "stub" and probe.label == "wrong" and _is_asked(probe)
+            if stub and returns and accepted is not None:
                 stubs[probe.problem_id][probe.id] = accepted
         for problem, ids in stubs.items():
             if len(ids) >= LEAST_STUBS and all(ids.values()):
                 said = f"{problem}: every stub that returns a value is accepted ({len(ids)} of them)"
                 yield self._finding("accepts_anything", said, list(ids), problem)
+
+
+def _is_asked(probe: Probe) -> bool:
+    """Whether it was seen to answer a call of the problem; stubs that end in no call give no answer."""
+    return probe.kind != "stub" or probe.witness is None or probe.witness.source != BY_CONSTRUCTION
 
 
 def _per_problem(

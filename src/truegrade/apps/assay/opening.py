@@ -21,7 +21,7 @@ from truegrade.apps.assay.measures import AssayResult
 from truegrade.apps.assay.oracle import build_oracle
 from truegrade.apps.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.apps.assay.probes.labelled import replies as replies_of
-from truegrade.apps.assay.records import Battery, Danger, Probe
+from truegrade.apps.assay.records import BY_CONSTRUCTION, Battery, Danger, Probe
 from truegrade.apps.assay.reporting.assay_document import write_assay_page
 from truegrade.apps.assay.reporting.assay_tables import gather_folder
 from truegrade.apps.assay.running import (
@@ -175,6 +175,7 @@ def assay(
                 pass_at=pass_at,
                 labels_sha256=sha256_json(claims) if claims else "",
                 call=call if graders else "",
+                one_at_a_time=tuple(target.name for target in targets if target.of_replies),
                 tests_as=tests_as if graders else "",
                 setups=setups,
                 environment=environment(),
@@ -326,7 +327,7 @@ def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, al
         many = f"{len(found)} probes begin so" if found else "there is no probe of that id"
         raise UserError(f"{opened.path}: `probe` {probe}: {many}; probes.jsonl and the page name them")
     (one,) = found
-    if one.witness is None or one.witness.source == "by construction":
+    if one.witness is None or one.witness.source == BY_CONSTRUCTION:
         why = "has no witness" if one.witness is None else f"is wrong by construction: {one.witness.got}"
         raise UserError(f"{opened.path}: probe {one.id} {why}; there is nothing to run")
     recorded = opened.manifest().benchmark

@@ -8,6 +8,7 @@ them does better.
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
@@ -25,20 +26,43 @@ from truegrade.apps.assay.acceptance import (
 )
 from truegrade.apps.assay.cheats import CHANNELS, CLOSES
 from truegrade.apps.assay.measures import ShortestPaid, UnearnedPay
-from truegrade.apps.assay.probes.mutants import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
-from truegrade.apps.assay.probes.right import FORMS, NO_FENCE
-from truegrade.apps.assay.records import DOES_NOT_END, Probe
+from truegrade.apps.assay.probes.mutants import BEHIND, ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
+from truegrade.apps.assay.probes.right import FORMS, NEEDS, NO_FENCE
+from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
 from truegrade.report import format as fmt
 
 LEAST = 2
-"""Accepted programs from which on a kind is told."""
+"""Accepted programs from which on a kind is told; of a kind that is made to be told apart all are enough."""
 MANY = 0.5
 """Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
 NEAR, FAR = 1e-3, 10
+MOST_TOLD = 6
+"""Kinds that have a sentence each; of a grader that hardly compares there are more, told in one."""
+ANY_VALUE = "returns another value that is as true or false"
 _ON_TEST = "is wrong on test "
+ONE_FAILS = "is wrong on one test, whichever of "
 _MADE: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(ENDLESS, DOES_NOT_END),
+        ENDLESS: DOES_NOT_END,
+        HALF_OF_TESTS: "is wrong on half of the tests",
+        "negated": "returns numbers with the other sign",
+        "off-by-one": "returns numbers that are off by one",
+        "rounded": "returns numbers rounded to whole ones",
+        "digit-more": "returns numbers with a digit more",
+        "surrounded": "returns the right items, with others before and behind",
+        "ahead": "returns an end, or more before it",
+        "same-length": "returns as many items as is right, and others",
+        "first-only": "is right in the first item or line only",
+        "last-only": "is right in the last item or line only",
+        "letter-case": "returns letters in the other case",
+        "blanks-around": "returns texts with blanks around them",
+        "blanks-within": "returns texts with blanks within them",
+        **{f"behind-{chars}": f"is right in the first {chars} characters only" for chars in BEHIND},
+        "in-a-text": "returns the right value within a text",
+        "true-alike": ANY_VALUE,
+        "exits-with-1": "ends its process with exit status 1",
+        "raises-at-the-end": "gives the right output, and raises",
+        "on-stderr": "writes its output to stderr",
         "as-text": "returns the right value as text",
         "list-for-tuple": "returns a list for a tuple, or a tuple for a list",
         "float-for-int": "returns a number of another type",
@@ -47,6 +71,10 @@ _MADE: Mapping[str, str] = MappingProxyType(
     }
 )
 """Kind of a changed output to how it differs, where that says more than the values of a witness."""
+MADE_APART = frozenset(
+    {*_MADE.values(), "raises MemoryError", "raises RecursionError", "ends its process by a signal"}
+)
+"""Differences that no witness shows, so that no mutant is counted among them."""
 
 
 def difference(probe: Probe) -> str:
@@ -57,6 +85,8 @@ def difference(probe: Probe) -> str:
     if probe.witness is None or probe.label != "wrong" or probe.tests:
         return ""
     got, made = probe.witness.got, ""
+    if probe.kind == "stub" and probe.witness.source == BY_CONSTRUCTION:
+        return "" if probe.order else probe.witness.got
     if probe.kind == "output":
         only = f"is {probe.change.partition(', ')[2]} only"
         made = only if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
@@ -120,15 +150,23 @@ def overlooked(
 
     ``by_chance`` says whether flips explain so many accepted, of so many, for one of so many kinds.
     """
-    kinds = _tests_together(kinds)
+    kinds, told = _tests_together(kinds), dict[str, tuple[str, str, list[Probe]]]()
     for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
         accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
-        many = accepted >= LEAST and accepted / number >= MANY and 2 * rest * number < accepted * among
-        if many and not by_chance(accepted, number, len(kinds)):
+        enough = accepted >= LEAST or (kind in MADE_APART and accepted == number > 0)
+        many = enough and accepted / number >= MANY and 2 * rest * number < accepted * among
+        # `raises` tells of `raises MemoryError` too
+        if many and kind.partition(" ")[0] not in told and not by_chance(accepted, number, len(kinds)):
             said = f"every program that {kind} ({accepted} of {number})"
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
-            yield kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+            told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+    first = sorted(told.values(), key=lambda each: each[0] != ANY_VALUE)
+    yield from first[:MOST_TOLD]
+    if left := first[MOST_TOLD:]:
+        programs = [program for _, _, of in left for program in of]
+        names = "; ".join(kind for kind, _, _ in left)
+        yield ANY_VALUE, f"accepts most programs of {fmt.plural(len(left), 'other kind')}: {names}", programs
 
 
 def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
@@ -137,10 +175,107 @@ def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
     if len(unseen) < 2:
         return dict(kinds)
     numbers = ", ".join(sorted((kind.split()[4] for kind in unseen), key=int))
+    whichever = len(unseen) == sum(kind.startswith(_ON_TEST) for kind in kinds)
     programs = [program for kind in unseen for program in kinds[kind].accepted]
     whole = Alike(programs, sum(kinds[kind].number for kind in unseen))
     rest = {kind: of for kind, of in kinds.items() if kind not in unseen}
-    return {**rest, f"{_ON_TEST}{numbers} only": whole}
+    return {**rest, f"{ONE_FAILS}{numbers}" if whichever else f"{_ON_TEST}{numbers} only": whole}
+
+
+def refused_kinds(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, Alike]:
+    """What a right program is written with, to those that are refused; the reference is accepted."""
+    found: dict[str, list[Probe]] = defaultdict(list)
+    for probe in probes:
+        fits = probe.kind == "right" and probe.label == "right" and probe.origin != REFERENCE
+        if fits and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
+            found[NEEDS.get(probe.origin, "is written in other words")].append(probe)
+    return {
+        kind: Alike([one for one in of if not acceptance.accepted(one)], len(of)) for kind, of in found.items()
+    }
+
+
+class Cause(NamedTuple):
+    """What decides a grader's verdicts in place of the program."""
+
+    code: str
+    sentence: str
+    programs: list[Probe]
+    """That are accepted for it, or right and refused."""
+    blurs: bool = False
+    """Whether what the programs do shows in no verdict then."""
+
+
+def misread(kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]) -> Iterator[Cause]:
+    """The kinds of right programs of which a grader refuses far more than of the others, each with a sentence."""
+    for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
+        others = [of for name, of in kinds.items() if name != kind]
+        refused, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
+        far_more = refused >= max(1, MANY * number) and 2 * rest * number < refused * among
+        if far_more and kind in NEEDS.values() and not by_chance(refused, number, len(kinds)):
+            said = f"every right program that {kind} ({refused} of {number})"
+            said = said if refused == number else f"{refused} of {number} right programs of one kind: {kind}"
+            yield Cause("refuses_kind", f"refuses {said}, and {rest} of {among} others", programs)
+
+
+def judged_by_another(
+    probes: Iterable[Probe], acceptance: Acceptance, by_chance: Callable[[int, int, int], bool]
+) -> Cause | None:
+    """Whether stubs are accepted behind a right program, and the same refused where none goes ahead of them."""
+    stubs: dict[tuple[str, str], dict[str, Probe]] = defaultdict(dict)
+    last: list[bool] = []
+    for probe in probes:
+        accepted = acceptance.accepted(probe)
+        if probe.order and accepted is not None and probe.problem_id not in acceptance.refused:
+            if probe.kind == "stub":
+                stubs[probe.problem_id, probe.origin][probe.order] = probe
+            elif probe.order == "wrong-first":
+                last.append(accepted)
+    pairs = [(one["right-first"], one["wrong-first"]) for one in stubs.values() if len(one) > 1]
+    paid = [behind for behind, alone in pairs if acceptance.stands(behind) and not acceptance.accepted(alone)]
+    if not paid or by_chance(len(paid), len(pairs), 1):
+        return None
+    names = ", ".join(dict.fromkeys(one.origin for one in paid))
+    refused = (
+        f", and {last.count(False)} of {len(last)} right programs behind stubs refused" if not all(last) else ""
+    )
+    what = "the verdict on" if any(one.origin == "none" for one in paid) else "what is left of"
+    return Cause(
+        "judged_by_another",
+        f"judges a program by {what} the one before it: {len(paid)} of {len(pairs)} stubs are accepted behind a"
+        f" right program ({names}) that are refused without one{refused}",
+        paid,
+        blurs=bool(refused),
+    )
+
+
+_LEAST_DECIDED = 5
+"""Wrong programs accepted, and refused, of which one text may be said to decide."""
+
+
+def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
+    """The length, or a word, that tells the wrong programs that are accepted from those that are refused."""
+    sides: dict[bool, list[Probe]] = {True: [], False: []}
+    for probe in probes:
+        accepted, wrong = acceptance.accepted(probe), probe.label == "wrong" and not probe.tests
+        if wrong and accepted is not None and not probe.order and probe.problem_id not in acceptance.refused:
+            sides[accepted].append(probe)
+    paid, others = sides[True], sides[False]
+    if min(len(paid), len(others)) < _LEAST_DECIDED:
+        return None
+    lengths, rest = ([len(probe.code) for probe in side] for side in (paid, others))
+    words = [frozenset(re.findall(r"\w+", probe.code)) for probe in paid]
+    lacking = frozenset[str]().union(*(re.findall(r"\w+", probe.code) for probe in others))
+    shared = sorted(frozenset.intersection(*words) - lacking, key=lambda word: (-len(word), word))
+    if min(lengths) > max(rest):
+        what = f"of {min(lengths)} characters and more"
+    elif max(lengths) < min(rest):
+        what = f"of {max(lengths)} characters and less"
+    elif shared:
+        what = f"with the word {shared[0]}"
+    else:
+        return None
+    counts = f"({len(paid)} of {len(paid)}), and none of {len(others)} others"
+    return Cause("decided_by_text", f"accepts every wrong program {what} {counts}", paid)
 
 
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
@@ -246,6 +381,9 @@ class UnearnedPrograms:
             shortest=min(paid, key=lambda probe: (len(probe.code), probe.id)).id if paid else "",
             loose=len(self.loose(steadiness)),
             natural=len(natural),
+            problems=len(
+                {probe.problem_id for probe in self._tried if probe.kind == "cheat"} - {*self._acceptance.refused}
+            ),
         )
 
     def best_cheat(self) -> tuple[str, float] | None:
@@ -282,18 +420,29 @@ _EVERY_TEST = "run every test, and fail a program that one of them refuses"
 _COMPARE = "run every test, and compare what the program gives with the expected value"
 _NUMBERS = "compare numbers for equality, or within the tolerance that the problem states"
 _ALONE = "start each program in a new process"
+_CLOSED = {"judged_by_another": f"{_ALONE}, and keep nothing of it", "decided_by_text": _COMPARE}
+_TYPES = "compare types as well as values"
 _INSTEAD = (
     ("raises", "fail a test in which the program raises an exception"),
     (DOES_NOT_END, "fail a test that reaches its time limit"),
     ("returns None", "fail a test that gives None where it expects another value"),
     ("in another order", "compare items at their places, unless the problem takes any order for right"),
     ("a beginning, or more", "compare lengths as well as items"),
-    ("is wrong on test", _EVERY_TEST),
+    ("is wrong on", _EVERY_TEST),
+    ("is right in the", "compare the whole output"),
+    ("ends its process", "fail a program whose process ends before the tests, or with another status than 0"),
+    ("the other sign", _NUMBERS),
+    ("off by one", _NUMBERS),
+    ("rounded to", _NUMBERS),
+    ("a digit more", _NUMBERS),
+    ("to stderr", "read stdout alone"),
     ("returns nearly the right number", _NUMBERS),
     ("too large or too small", _NUMBERS),
     ("as text", "compare values, and not their texts"),
-    ("another value", _COMPARE),
-    ("", "compare types as well as values"),
+    ("of another type", _TYPES),
+    ("another type", _TYPES),
+    ("a tuple, or a tuple", _TYPES),
+    ("", _COMPARE),
 )
 """Words of a kind of difference to what a grader does that does not overlook it; the first that fits holds."""
 
@@ -304,11 +453,12 @@ def shortest_paid(
     unearned: Sequence[Probe],
     loose: Sequence[Probe],
     acceptance: Acceptance,
+    causes: Sequence[Cause] = (),
 ) -> Iterator[ShortestPaid]:
     """Of each finding about what is paid wrongly the shortest program, the least id where several are.
 
     ``overlooks`` is what `overlooked` gives, ``unearned`` what was paid without solving; ``loose`` are other wrong
-    programs that are accepted, and that the problems' own tests refuse.
+    programs that are accepted, and that the problems' own tests refuse; ``causes`` decide in a program's place.
     """
     solved = [probe for probe in unearned if probe.kind == "must-fail"]
     unsolved = {probe.id: probe for probe in unearned if probe.kind != "must-fail"}
@@ -322,6 +472,7 @@ def shortest_paid(
         found.append((f"a cheat of channel {of.channel} stays", of.staying, _ALONE, ""))
     for kind, sentence, programs in overlooks:
         found.append((sentence, programs, next(closes for words, closes in _INSTEAD if words in kind), ""))
+    found += [(one.sentence, one.programs, _CLOSED[one.code], "") for one in causes if one.code in _CLOSED]
     found.append(("paid on impossible tests", solved, _COMPARE, ""))
     found.append((_UNEARNED, [*unsolved.values()], _COMPARE, ""))
     found.append(("accepted against the problem's own tests", loose, _COMPARE, ""))

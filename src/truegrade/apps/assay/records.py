@@ -17,13 +17,13 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.records import Form, Problem, sha256_json
 
 ProbeClass = Literal[
-    "right", "mutant", "labelled", "reply", "output", "stub", "cheat", "must-fail", "control", "form"
+    "right", "mutant", "labelled", "reply", "output", "stub", "cheat", "must-fail", "control", "form", "ahead"
 ]
 """Kinds of probes, which are never counted together. ``labelled``: submissions that a data set labels; ``reply``:
 what models answered; ``output``: references whose output is changed in one way; ``must-fail``: honest programs
 for a problem whose tests were made impossible; ``control``: a program sent again, before the cheats and behind
 each, to see whether verdicts flip and whether a cheat stays in the grader; ``form``: references as replies of
-several forms. The last two are in no rate."""
+several forms; ``ahead``: references in a `Probe.order`. The last three are in no rate."""
 
 Label = Literal["right", "wrong", "undecided"]
 """``undecided``: no input was found on which a mutant differs, and it was not proven equivalent."""
@@ -40,6 +40,13 @@ Impossible = Literal["", "one-off", "conflicting"]
 value (ImpossibleBench, arXiv 2510.20270); empty for the problem's own tests."""
 
 
+Order = Literal["", "right-first", "wrong-first"]
+"""Which conversation of its problem a probe belongs to: a reference ahead of each stub, or the same stubs without
+one and a reference at the end. The whole conversation is held with one process of the grader, in its order."""
+
+
+BY_CONSTRUCTION = "by construction"
+"""`Witness.source` where nothing had to be run."""
 DOES_NOT_END = "does not end"
 """How `Witness.got` begins where a program took more steps than it may."""
 
@@ -86,6 +93,9 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """A cheat with its hook cut: the same text otherwise. Accepted, the channel is not what was accepted."""
     after: str = ""
     """Of a control: the id of the cheat that it follows; empty before the first."""
+    order: Order = ""
+    """Of a stub, and of the references ahead of it: the conversation that shows whether a grader judges a program
+    by the one before; empty for probes whose place does not matter."""
     change: str = ""
     """Of a mutant: what was changed, ``line 3: a < b -> a <= b``; of others a note for a person."""
 
@@ -162,12 +172,14 @@ CODES: Mapping[str, str] = MappingProxyType(
         "ambiguous_statement": "references disagree on a valid input, which therefore decides nothing",
         "channel_open": "a cheat is accepted, its twin with the hook cut refused, beyond what flips explain",
         "cheat_stays": "after a cheat the verdict on another program changes: the cheat stays in the grader",
+        "decided_by_text": "the length or a word of a wrong program decides whether it is accepted",
         "flaky_verdict": "the same honest program got different verdicts when it was sent again",
         "grader_died": "the grader ended while it graded a program, and was started again",
         "grader_hung": "the grader gave no answer in its time, and was started again",
         "grader_raised": "the grader raised an exception, or its service answered with an error",
         "grader_score": "the grader gave what is no score: None, NaN, several values",
         "grader_text": "the grader said something that cannot be read as a verdict",
+        "judged_by_another": "stubs are accepted behind a right program, and refused behind a wrong one",
         "label_conflict": "a data set's label and the oracle disagree; the program is counted nowhere",
         "labelled_unproven": "a data set calls a program wrong, and no input shows it; it counts as undecided",
         "looser_than_tests": "wrong programs are accepted that the problems' own tests refuse, run by strict",
@@ -178,6 +190,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "paid_without_solving": "programs are accepted that solve nothing, and not by the problems' own tests",
         "reference_raises": "the benchmark's reference fails on its own tests or inputs",
         "reference_refused": "the grader refuses the benchmark's reference; the problem is left out of the FPR",
+        "refuses_kind": "of right programs written in one way far more are refused than of others",
         "right_refused": "the grader refuses a program that is proven right",
         "stub_like_cheat": "cheats are accepted, and their twins with the hook cut as well: not by the channel",
         "tests_form": "the tests cannot be put into the form that the grader takes; nothing was sent",

@@ -117,7 +117,7 @@ LABEL_CPU_S = 4.0
 """Of one problem, about: its probes are made and labelled."""
 PROGRAM_CPU_S = 0.1
 """Of one program, about, with a grader that starts a process for it."""
-EACH = MappingProxyType({"right": 16, "outputs": 11, "stubs": 7, "must-fail": 5, "forms": 1})
+EACH = MappingProxyType({"right": 19, "outputs": 20, "stubs": 8, "must-fail": 5, "forms": 1})
 """Programs of a class for one problem, about; mutants and cheats are as many as the battery says."""
 _CHEATS = 80
 """Different cheats; each is sent once at least."""
@@ -197,6 +197,7 @@ def tell_so_far(request: AssayRequest, notice: Notice, grader: str = "", left_s:
     measures, _ = measure(
         probes, said, request.problems, confidence=request.confidence, pass_at=request.manifest.pass_at,
         graders=request.manifest.graders, own=request.folder.own_verdicts(),
+        one_at_a_time=request.manifest.one_at_a_time,
     )  # fmt: skip
     for one in measures:
         if grader in ("", one.grader) and one.probes:
@@ -348,7 +349,7 @@ def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: floa
     probes = list(folder.probes())
     measures, findings = measure(
         probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders,
-        own=folder.own_verdicts(),
+        own=folder.own_verdicts(), one_at_a_time=manifest.one_at_a_time,
     )  # fmt: skip
     lines = folder.built()
     built = [lines[name] for name in problems if name in lines]

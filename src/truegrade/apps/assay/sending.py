@@ -97,11 +97,12 @@ def parts(target: Target, sent: Sequence[Dispatch]) -> list[Part]:
         return [*first, Part(rest)]
     ending = [one for one in rest if not is_endless(one.probe)]
     cheats = [one for one in ending if one.probe.kind in CHEATING]
+    others = [one for one in ending if one.probe.kind not in CHEATING]
     return [
         *first,
-        Part([one for one in ending if one.probe.kind in UNEARNED]),
+        Part([one for one in others if one.probe.kind in UNEARNED or one.probe.order]),
         Part(cheats, decides=bool(cheats)),
-        Part([one for one in ending if one.probe.kind not in (*UNEARNED, *CHEATING)]),
+        Part([one for one in others if one.probe.kind not in UNEARNED and not one.probe.order]),
         Part(endless[1:]),
     ]
 
@@ -116,15 +117,21 @@ LEAST_PIECES, MOST_PIECE = 4, 100
 def pieces(sent: Sequence[Dispatch]) -> list[list[Dispatch]]:
     """Conversations that may be held side by side: whole problems each, so that a control meets its own cheats.
 
-    There are four, or more of at least a hundred programs each, however many workers there are.
+    There are four, or more of at least a hundred programs each, however many workers there are; each order in
+    which programs of a problem are sent (`Probe.order`) has one of its own.
     """
     size = min(MOST_PIECE, ceil(len(sent) / LEAST_PIECES))
-    made: list[list[Dispatch]] = []
-    for _, group in groupby(sent, key=lambda one: one.probe.problem_id):
-        if not made or len(made[-1]) >= size:
+    made, apart = list[list[Dispatch]](), True
+    for (_, order), group in groupby(sent, key=_conversation):
+        if apart or order or len(made[-1]) >= size:
             made.append([])
         made[-1] += group
+        apart = bool(order)
     return made
+
+
+def _conversation(one: Dispatch) -> tuple[str, str]:
+    return one.probe.problem_id, one.probe.order
 
 
 def send(
@@ -165,11 +172,15 @@ def send(
                 decided(left_s)
 
             for repeat in repeats:
-                left = [one for one in sent if (one.probe.id, repeat) not in told]
+                untold = [one for one in sent if (one.probe.id, repeat) not in told]
+                torn = {_conversation(one) for one in untold if one.probe.order}  # they begin anew
+                left = [one for one in sent if (one.probe.id, repeat) not in told or _conversation(one) in torn]
                 turn = _Round(target, probes, heard, manifest.pass_at, journal.append)
                 first = partial(_in_parts, target, turn, heard, notice, tell, resend)
                 for each in turn.answers(left) if repeat else first(left):
                     row = each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat)
+                    if (row.probe, repeat) in told:
+                        continue
                     journal.append(row)
                     progress.advance()
                     heard.take(row)
@@ -235,6 +246,8 @@ def wanted(target: Target, probes: Sequence[Probe], problems: Mapping[str, Probl
         if problem is None or DANGERS.index(probe.danger) > allowed:
             continue
         if probe.kind == "control" and not (target.keeps_state or probe.after in controlled):
+            continue
+        if probe.order and not target.keeps_state:
             continue
         if probe.tests:
             key = (probe.problem_id, probe.tests, probe.at)
@@ -464,7 +477,12 @@ class _Resending:
             and self._undecided(probe, [self._acceptance.lead(probe)], lead)
         ]
         turn = len(self._verdicts.again[doubtful[0].id]) if doubtful else 0
-        return [self._again(probe, turn) for probe in (*doubtful[turn:], *doubtful[:turn])]
+        ahead = {probe.problem_id: probe for probe in self._probes if probe.kind == "ahead"}
+        return [
+            self._again(one, turn)
+            for probe in (*doubtful[turn:], *doubtful[:turn])
+            for one in ([ahead[probe.problem_id], probe] if probe.order == "right-first" else [probe])
+        ]
 
     def _stays(self, cheat: Probe) -> list[int]:
         """Where a control behind a cheat got another verdict than usual, by how much these verdicts lead."""

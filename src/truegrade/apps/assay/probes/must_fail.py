@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from truegrade.apps.assay.probes.mutants import in_turn
-from truegrade.apps.assay.records import Impossible, Probe, Witness, make_probe
+from truegrade.apps.assay.records import BY_CONSTRUCTION, Impossible, Probe, Witness, make_probe
 from truegrade.builders.mutation.mutants import Text
 from truegrade.builders.mutation.operators import sites
 from truegrade.extraction.parsing import quietly
@@ -54,7 +54,7 @@ def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Prob
         made = make_impossible(problem, how, at)
         if made is not None:
             said = "is asked for in place of" if how == "one-off" else "is asked for beside"
-            witness = Witness(call=made.call, expected=made.expected, got=made.before, source="by construction")
+            witness = Witness(call=made.call, expected=made.expected, got=made.before, source=BY_CONSTRUCTION)
             change = f"{made.call}: {made.expected} {said} {made.before}"
             probe = make_probe(problem.id, "must-fail", how, reference, at, label="wrong", witness=witness,
                                tests=how, at=at, change=change)  # fmt: skip

@@ -252,10 +252,10 @@ def _key(value: Any) -> Any:
 
 UNCHANGED = "unchanged"
 """Origin of the program that changes nothing: where it is not right, the others would prove nothing."""
-ENDLESS = ("endless", "endless-on-one-test")
+ENDLESS = "endless-on-one-test"
 ONE_TEST, HALF_OF_TESTS, EVERY_TEST = "wrong-on-one-test", "wrong-on-half-of-the-tests", "wrong-on-every-test"
 ENDLESS_PROBLEMS = 2
-"""Problems that are sent programs that never end: each takes a grader its whole time limit."""
+"""Problems that are sent a program that does not end on one test: it takes a grader its whole time limit."""
 _MOST_TESTS = 4
 """Tests of one problem that are the wrong one in turn."""
 _MOST_CHARS = 20_000
@@ -288,6 +288,36 @@ if isinstance(value, (int, float)):
 return 0 if value is None else None
 """
 """Another value, that has no part of the right one: it is wrong to whoever compares at all."""
+_ITEMS = """\
+if isinstance(value, (list, tuple)):
+    wrong, items, kind = ["wrong"], list(value), type(value)
+elif isinstance(value, str):
+    wrong, items, kind = ["x"], list(value), "".join
+else:
+    return value
+return kind({})
+"""
+_TEXTS = """\
+def changed(one):
+    if isinstance(one, str):
+        return {}
+    return type(one)([changed(item) for item in one]) if isinstance(one, (list, tuple)) else one
+return changed(value)
+"""
+_BEHIND = """\
+def other(text):
+    return "".join(("1" if one != "1" else "2") if one.isdigit() else "x" if one != "x" else "y" for one in text)
+if isinstance(value, str):
+    return value[:{0}] + other(value[{0}:])
+if isinstance(value, (list, tuple)):
+    ahead = [" ".join(map(str, value[:place])) for place in range(len(value))]
+    return type(value)([item if len(text) < {0} else "wrong" for item, text in zip(value, ahead)])
+if isinstance(value, int) and not isinstance(value, bool):
+    return int(str(value)[:{0}] + other(str(value)[{0}:]))
+return value
+"""
+BEHIND = (16, 64)
+"""Characters in which an output may agree with the right one, and differ behind them."""
 _CHANGES = {
     UNCHANGED: "return value\n",
     "reversed": _SEQUENCE.format("value[::-1]"),
@@ -298,12 +328,33 @@ _CHANGES = {
     "near-1e-3": _NUMBERS.format(_NEAR.format(1e-3)),
     "near-1e-6": _NUMBERS.format(_NEAR.format(1e-6)),
     "ten-times": _NUMBERS.format("10 * one"),
+    "negated": _NUMBERS.format("-one"),
+    "off-by-one": _NUMBERS.format("one + 1"),
+    "rounded": _NUMBERS.format("float(round(one)) if isinstance(one, float) and abs(one) < 1e15 else one"),
+    "digit-more": _NUMBERS.format("type(one)(f'{one}5') if one and str(one)[-1].isdigit() else one"),
+    "surrounded": _ITEMS.format("[*wrong, *items, *wrong]"),
+    "ahead": _SEQUENCE.format("(value[:1] or type(value)()) + value"),
+    "same-length": _ITEMS.format("wrong * len(items)"),
+    "first-only": _ITEMS.format("items[:1] + wrong * len(items[1:])"),
+    "last-only": _ITEMS.format("wrong * len(items[:-1]) + items[-1:]"),
+    "letter-case": _TEXTS.format("one.swapcase()"),
+    "blanks-around": _TEXTS.format("f' {one} '"),
+    "blanks-within": _TEXTS.format("' '.join(one)"),
+    **{f"behind-{chars}": _BEHIND.format(chars) for chars in BEHIND},
+    "in-a-text": "return f'0 {value} 0'\n",
+    "true-alike": "return 'wrong' * bool(value)\n",
     "as-text": "return str(value)\n",
     "list-for-tuple": "return {list: tuple, tuple: list}.get(type(value), lambda same: same)(value)\n",
     "float-for-int": "return {bool: int, int: float}.get(type(value), lambda same: same)(value)\n",
 }
 """Name to the body of a function of the right value. One that leaves a value as it is makes no wrong program."""
-_OF_TYPES = ("as-text", "list-for-tuple", "float-for-int")
+_OF_TYPES = ("as-text", "list-for-tuple", "float-for-int", "in-a-text", "true-alike", "blanks-around")
+_LAST: dict[str, str] = {
+    "exits-with-1": "_main()\nimport sys\nsys.exit(1)\n",
+    "raises-at-the-end": "_main()\nraise ValueError\n",
+    "on-stderr": "import sys\nsys.stdout = sys.stderr\n_main()\n",
+}
+"""Of a program on stdin: what stands at its end in place of the call of what prints the right output."""
 
 _FUNCTION = """
 def {entry}({self}*args, **kwargs):
@@ -392,8 +443,12 @@ def changed_outputs(
     for origin, chosen, body, change in _bodies(tests, place, stdin=not entry_point):
         code = wrapped.code(chosen, body)
         if code and code not in found:
-            danger = "h1" if origin in ENDLESS else "h0"
+            danger = "h1" if origin == ENDLESS else "h0"
             found[code] = make_probe(problem_id, "output", origin, code, danger=danger, change=change)
+    if not entry_point:
+        unchanged = wrapped.code("True", _CHANGES[UNCHANGED]).removesuffix("_main()\n")
+        for origin, last in _LAST.items():
+            found[origin] = make_probe(problem_id, "output", origin, unchanged + last, change=origin)
     return list(found.values())
 
 
@@ -409,10 +464,8 @@ def _bodies(tests: Sequence[tuple[Any, ...]], place: int, *, stdin: bool) -> Ite
     for origin, wrong in chosen:
         said = f"right on {number - len(wrong)} of {number} tests, wrong on {_numbers(wrong)}"
         yield origin, _among([tests[one] for one in wrong], stdin=stdin), _only(_WRONG), said
-    if place < ENDLESS_PROBLEMS:
-        yield ENDLESS[0], "True", _LOOP, "never ends"
-        if number > 1:
-            yield ENDLESS[1], _among(tests[-1:], stdin=stdin), _only(_LOOP), "never ends on the last test"
+    if place < ENDLESS_PROBLEMS and number > 1:
+        yield ENDLESS, _among(tests[-1:], stdin=stdin), _only(_LOOP), "never ends on the last test"
 
 
 def _numbers(tests: Sequence[int]) -> str:

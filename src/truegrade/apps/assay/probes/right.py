@@ -84,6 +84,30 @@ def words(tree: ast.Module, entry_point: str) -> str | None:
     return f"{_WORDS}\n{_source(tree)}\n{_WORDS}\n"
 
 
+def import_used(tree: ast.Module, entry_point: str) -> str | None:
+    """The entry point calls a function of a module that is imported beside it. Not for programs on stdin."""
+    entry = entry_of(tree, entry_point)
+    if entry is None or "math" in all_names(tree) or names_are_data(tree):
+        return None
+    docstring, rest = split_docstring(entry)
+    entry.body = [*docstring, *ast.parse("math.floor(0.5)").body, *rest]
+    tree.body.insert(opening(tree), ast.Import([ast.alias("math")]))
+    return _source(tree)
+
+
+def non_ascii(tree: ast.Module, entry_point: str) -> str | None:
+    """A comment holds letters and signs that are not in ASCII."""
+    return f"# Größe ≤ 10⁹, see §2 – 答え\n{_source(tree)}\n"
+
+
+_LONG_LINES = 80
+
+
+def long(tree: ast.Module, entry_point: str) -> str | None:
+    """Comments of 4,000 characters stand before the program, which graders that cut replies do not read whole."""
+    return "# The steps of the solution follow, one after the other.\n" * _LONG_LINES + _source(tree) + "\n"
+
+
 def helper(tree: ast.Module, entry_point: str) -> str | None:
     """Another function does the work, and the entry point calls it."""
     entry = movable(tree, entry_point)
@@ -368,6 +392,9 @@ def {part}({low}, {high}):
 GRADER_REWRITINGS: dict[str, GraderRewriting] = {
     "imports": imports,
     "words": words,
+    "non-ascii": non_ascii,
+    "long": long,
+    "import-used": import_used,
     "helper": helper,
     "main-guard": main_guard,
     "prints": prints,
@@ -378,6 +405,24 @@ GRADER_REWRITINGS: dict[str, GraderRewriting] = {
     "recursion": recursion_for_loop,
 }
 """By name."""
+NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        "imports": "imports os, sys or threading",
+        "words": "names test runners or an exit in a comment",
+        "non-ascii": "holds letters that are not in ASCII",
+        "long": "is over 4,000 characters long",
+        **dict.fromkeys(
+            ("import-used", "helper", "static-method", "global-constant"),
+            "needs an import, helper, class or constant beside the function",
+        ),
+        "main-guard": "has a main guard",
+        "prints": "prints a line",
+        "type-hints": "has type hints",
+        "nested": "defines a function within the function",
+        "recursion": "calls itself",
+    }
+)
+"""Name of a rewriting to what a grader must bear that does not refuse it."""
 
 # ---------------------------------------------------------------------------------------- forms of replies
 

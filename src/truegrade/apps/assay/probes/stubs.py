@@ -1,6 +1,7 @@
 """Programs that solve nothing: a constant, the argument itself, the examples by heart, or no program at all.
 
-Whether one is wrong is for the oracle to say: a constant may be right where a problem asks for a constant.
+Whether one is wrong is for the oracle to say: a constant may be right where a problem asks for a constant. Those
+that do not end, or end their process, are wrong by construction.
 """
 
 from __future__ import annotations
@@ -11,9 +12,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from textwrap import indent
 from typing import Any
 
-from truegrade.apps.assay.records import Probe, make_probe
+from truegrade.apps.assay.records import (
+    BY_CONSTRUCTION,
+    DOES_NOT_END,
+    Danger,
+    Order,
+    Probe,
+    ProbeClass,
+    Witness,
+    make_probe,
+)
 from truegrade.builders.mutation.mutants import NotAProgram, parse
 from truegrade.extraction.definitions import method_owner
 from truegrade.grading.repairs import suite_of
@@ -37,6 +48,8 @@ _MOST_ECHOES = 3
 _MOST_ROWS = 20
 """Examples in a table; statements show fewer."""
 _MOST_CHARS = 10_000
+_MOST_SHOWN = 200
+"""Characters of an example's output that stands in the text of everything."""
 
 
 Example = tuple[tuple[Any, ...], Any]
@@ -73,6 +86,12 @@ def _functions(entry_point: str, reference: str, examples: Sequence[Example]) ->
         table = _table([(repr(arguments), output) for arguments, output in examples])
         usual = _usual(outputs)
         yield "table", f"TABLE = {table}\n\n{head}    return TABLE.get(repr(arguments), {usual!r})\n"
+    shown = [text for output in outputs if len(text := str(output)) <= _MOST_SHOWN]
+    words = " ".join(map(str, ["", *shown, True, False, None, ""]))
+    yield (
+        "everything",
+        f"{head}    return {words!r} + ' '.join(f'{{n}} {{n}}.0 {{n}}.5' for n in range(-100, 1000))\n",
+    )
     yield "empty", ""
     yield "not-implemented", not_implemented(entry_point)
 
@@ -90,6 +109,110 @@ def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
         found = f"TABLE.get(sys.stdin.read().strip(), {_usual(outputs)!r})"
         yield "table", f"import sys\nTABLE = {table}\nsys.stdout.write({found})\n"
     yield "not-implemented", not_implemented("")
+
+
+_LOOP = "while True:\n    pass\n"
+_SLEEP = "import time\n\nwhile True:\n    time.sleep(60)\n"
+_READ = "import os\n\nos.read(os.pipe()[0], 1)\n"
+_WAIT = "import threading\n\nthreading.Event().wait()\n"
+_IN_CALL: dict[str, tuple[str, Danger, str]] = {
+    "endless": (_LOOP, "h1", DOES_NOT_END),
+    "sleeps": (_SLEEP, "h1", DOES_NOT_END),
+    "waits-for-input": (_READ, "h1", DOES_NOT_END),
+    "endless-iterator": (
+        "import time\n\nwhile True:\n    yield None\n    time.sleep(1)\n", "h1", "returns an iterator without end"
+    ),
+    "exits-with-1": ("import os\n\nos._exit(1)\n", "h1", "ends its process with exit status 1"),
+    "killed": ("import os\n\nos.kill(os.getpid(), 9)\n", "h1", "ends its process by a signal"),
+    "memory-error": ("raise MemoryError\n", "h0", "raises MemoryError"),
+    "endless-recursion": ("return ENTRY(*arguments, **named)\n", "h0", "raises RecursionError"),
+}  # fmt: skip
+"""Name to what the function does, its danger, and the evidence that it computes nothing."""
+_AT_IMPORT: dict[str, tuple[str, Danger, str]] = {
+    "endless-at-import": (_LOOP, "h1", DOES_NOT_END),
+    "waits-at-import": (_WAIT, "h1", DOES_NOT_END),
+}
+_STDIN = ("endless", "sleeps", "waits-for-input", "exits-with-1", "killed", "memory-error")
+"""Of `_IN_CALL`, those that are programs as they are."""
+
+
+def unanswering(problem_id: str, entry_point: str, place: int, problems: int) -> list[Probe]:
+    """Stubs that give no answer: they do not end, busy or idle, or end their process, in a call or before one.
+
+    A grader spends its whole time limit on one that does not end, so that over the problems each is sent once: the
+    problem's place, 0-based, says which are its turn.
+    """
+    head = _HEAD.format(entry_point)
+    made = [(name, f"{head}{indent(body.replace('ENTRY', entry_point), '    ')}", *rest)
+            for name, (body, *rest) in _IN_CALL.items()]  # fmt: skip
+    made += [(name, f"{body}\n\n{head}    return None\n", *rest) for name, (body, *rest) in _AT_IMPORT.items()]
+    if not entry_point:
+        made = [(name, *_IN_CALL[name]) for name in _STDIN]
+    return [
+        make_probe(problem_id, "stub", name, code, label="wrong", danger=danger, witness=_constructed(got))
+        for name, code, danger, got in made[place::problems]
+    ]
+
+
+def in_order(problem_id: str, entry_point: str, reference: str) -> list[Probe]:
+    """Two conversations with a grader's process, which show whether it judges a program by the one before.
+
+    In the first, a reference goes ahead of each stub; in the second the same stubs go without any, and a reference
+    comes last. Stubs define nothing, or something else, or do not compile, so that what the reference left may
+    stand in their place; or they begin as the reference does, and are as long.
+    """
+    made = [
+        (
+            "none",
+            f"{_HEAD.format(entry_point)}    return None\n" if entry_point else "import sys\nsys.stdin.read()\n",
+        ),
+        ("empty", ""),
+        ("comment", "# nothing\n"),
+        ("words", "I do not know how to solve this."),
+        ("other-name", "def other(*arguments, **named):\n    return None\n"),
+        ("broken", f"def {entry_point or 'main'}(:\n"),
+        ("raises-at-import", "raise ValueError\n"),
+        *(("same-head", code) for code in _same_head(reference, entry_point)),
+    ]
+    found = list[Probe]()
+
+    def take(kind: ProbeClass, origin: str, code: str, order: Order) -> None:
+        right = kind == "ahead"
+        found.append(
+            make_probe(
+                problem_id, kind, origin, code, order, len(found), label="right" if right else "wrong",
+                form="reply" if origin == "words" else "program", order=order,
+                witness=None if right else _constructed(f"computes nothing: {origin}"),
+            )
+        )  # fmt: skip
+
+    for origin, code in made:
+        take("ahead", "reference", reference, "right-first")
+        take("stub", origin, code, "right-first")
+    for origin, code in made:
+        take("stub", origin, code, "wrong-first")
+    take("ahead", "reference", reference, "wrong-first")
+    return found
+
+
+def _same_head(reference: str, entry_point: str) -> Iterator[str]:
+    """The reference up to the body of its entry point, which does nothing, with a comment to the same length."""
+    try:
+        tree = ast.parse(reference) if entry_point else ast.Module([], [])
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point:
+            first = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+            if not first or first[0].lineno == node.lineno:
+                return
+            head = "".join(reference.splitlines(keepends=True)[: first[0].lineno - 1])
+            code = f"{head}{' ' * first[0].col_offset}pass\n# "
+            yield f"{code}{'.' * (len(reference.rstrip()) - len(code))}\n"
+
+
+def _constructed(got: str) -> Witness:
+    return Witness(call="any call", expected="what the tests expect", got=got, source=BY_CONSTRUCTION)
 
 
 def not_implemented(entry_point: str) -> str:

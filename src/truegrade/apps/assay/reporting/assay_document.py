@@ -42,8 +42,8 @@ DRAWN = 25
 SHORT_LINES = 12
 """Lines of a program that a terminal shows."""
 _TOLD = frozenset({
-    "channel_open", "cheat_stays", "flaky_verdict", "looser_than_tests", "overlooks_difference",
-    "paid_without_solving", "reference_refused", "weak_tests",
+    "channel_open", "cheat_stays", "decided_by_text", "flaky_verdict", "judged_by_another", "looser_than_tests",
+    "overlooks_difference", "paid_without_solving", "reference_refused", "refuses_kind", "weak_tests",
 })  # fmt: skip
 """Codes of findings that the first lines tell in other words."""
 _BOTH = On.PAGE | On.TERMINAL
@@ -278,13 +278,18 @@ def _chart(measure: GraderMeasure) -> Iterable[Part]:
     ranked = assay_tables.ranked(measure)
     if ranked:
         said = (
-            f"{measure.grader} errs on {fmt.count(sum((one.j or 0.0) < 1 for one in ranked))} of"
+            f"{_apart(measure)}{measure.grader} errs on {fmt.count(sum((one.j or 0.0) < 1 for one in ranked))} of"
             f" {fmt.plural(len(ranked), 'problem')}; doubtful: {fmt.count(sum(one.doubtful for one in ranked))}."
             f" Drawn: the {fmt.count(min(DRAWN, len(ranked)))} with the lowest J, in points (100 J)."
         )
         rows = [(one.problem_id, one.j or 0.0, *assay_tables.j_interval(one)) for one in ranked[:DRAWN]]
         chart = difference_rows(rows, f"J by problem, {measure.grader}")
         yield doc.Figure(chart, said, plain=True)
+
+
+def _apart(measure: GraderMeasure) -> str:
+    """That a figure does not count what solves nothing, where that is paid."""
+    return "Beside what it pays without a solution, which is counted here nowhere: " if measure.forgeable else ""
 
 
 def _channels(material: AssayMaterial) -> Section:

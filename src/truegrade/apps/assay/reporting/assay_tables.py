@@ -21,7 +21,7 @@ from truegrade.apps.assay.acceptance import (
 from truegrade.apps.assay.cheats import CHANNELS
 from truegrade.apps.assay.folder import AssayFolder
 from truegrade.apps.assay.measures import AssaySummary, ChannelMeasure, GraderMeasure, ProblemMeasure
-from truegrade.apps.assay.records import AssayFinding, Probe, Said, Witness
+from truegrade.apps.assay.records import BY_CONSTRUCTION, AssayFinding, Probe, Said, Witness
 from truegrade.apps.assay.reporting import words
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.report import document as doc
@@ -165,7 +165,6 @@ MAX_MEASURES = 12
 LISTED = 300
 """Rows of a table on a page; files hold all."""
 VALUE_CHARS = 1_000
-BY_CONSTRUCTION = "by construction"
 """`Witness.source` where nothing had to be run."""
 TableOfGrader = Callable[[GraderMeasure], Table]
 
@@ -449,7 +448,11 @@ def survivors_shown(material: AssayMaterial) -> Iterable[Part]:
     """Wrong programs that were accepted."""
     found = material.survivors
     if not found:
-        yield Prose(text="None: no mutant, stub, labelled program or reply was accepted that is proven wrong.")
+        paid = any(measure.forgeable for measure in material.summary.measures)
+        yield Prose(
+            text="None: no mutant, stub, labelled program or reply was accepted that is proven wrong"
+            f"{'; what was paid without solving stands above' if paid else ''}."
+        )
         return
     more = f" The first {IN_FULL} are shown with their evidence, one of every problem first."
     yield Prose(

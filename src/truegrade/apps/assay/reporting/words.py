@@ -86,6 +86,10 @@ def answer(measure: GraderMeasure) -> str:
 
     "No" says how much was tried. It is not said of a grader that accepts no reference, or was sent no cheat.
     """
+    return f"{_answer(measure)}{'; replies were sent one at a time' if measure.one_at_a_time else ''}"
+
+
+def _answer(measure: GraderMeasure) -> str:
     sent = [channel for channel in measure.channels if channel.probes]
     through = f"{len(measure.open_channels)} of {fmt.plural(len(sent), 'channel')}"
     named = f" ({', '.join(measure.open_channels)})" if measure.open_channels else ""
@@ -95,43 +99,41 @@ def answer(measure: GraderMeasure) -> str:
         # Where a constant is paid, it takes no channel.
         plain = paid_in_words(measure.unearned) if stubs or not by_cheats else ""
         return f"yes, {'; '.join(filter(None, (plain, by_cheats)))}"
-    unknown = "it gave no verdict" if silent(measure) else ""
-    if measure.references_refused and measure.references_refused == measure.problems:
-        unknown = "it pays no reference either"
-    elif not sent and not unknown:
-        asked = any(share.kind == "cheat" and share.no_verdict for share in measure.shares)
-        unknown = "no cheat got a verdict" if asked else "no cheat was sent"
-    if unknown:
-        return f"not measured: {unknown}"
-    problems = next((share.problems for share in measure.shares if share.kind == "cheat"), measure.problems)
+    if measure.unknown:
+        return f"not measured: {measure.unknown}"
+    endless = "" if measure.endless else ", without programs that do not end"
     if named:  # weak tests are told apart
-        return f"no: what {through} tried pays for{named}, the problems' own tests do not refuse either"
-    return f"no: {through} tried, on {fmt.plural(problems, 'problem')}"
+        return f"no: what {through} tried pays for{named}, the problems' own tests do not refuse either{endless}"
+    return f"no: {through} tried, on {fmt.plural(measure.unearned.problems, 'problem')}{endless}"
 
 
 def tried(measure: GraderMeasure) -> str:
     """How many programs that solve nothing were sent and how many were paid, and what was not sent."""
     paid = measure.unearned
     said = ""
-    if measure.forgeable is not None:
+    if paid.all_tried:
         said = f"{paid_in_words(paid)} ({fmt.plural(paid.kinds, 'kind')} tried)"
     elif not silent(measure):
         asked = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
         said = f"no program that solves nothing {'got a verdict' if asked else 'was sent'}"
     once = f"{fmt.count(paid.once)} were paid at first, and not when they were sent again" if paid.once else ""
     unsent = listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes])
-    return "; ".join(filter(None, (said, once if measure.forgeable is not None else "", unsent)))
+    return "; ".join(filter(None, (said, once, unsent)))
 
 
 def errors(measure: GraderMeasure) -> str:
-    """``refuses 0.6 % of right programs [0.2, 1.5], pays 11.8 % of wrong ones [10.1, 19.0] *``."""
+    """``refuses 0.6 % of right programs [0.2, 1.5], pays 11.8 % of wrong ones [10.1, 19.0] *``.
+
+    Where what solves nothing is paid as well, wrong ones are those that try: mutants, labelled programs, replies.
+    """
     right, fpr, parts = measure.right, measure.fpr, []
     if right is not None and right.value is not None:
         ends = (None, None) if right.low is None or right.high is None else (1 - right.high, 1 - right.low)
         parts.append(f"refuses {rate(1 - right.value)} of right programs {fmt.bounds(*ends)}")
     if fpr.value is not None:
         starred = " *" if star(measure) else ""
-        parts.append(f"pays {rate(fpr.value)} of wrong ones {fmt.bounds(fpr.low, fpr.high)}{starred}")
+        ones = "wrong ones that try" if measure.forgeable else "wrong ones"
+        parts.append(f"pays {rate(fpr.value)} of {ones} {fmt.bounds(fpr.low, fpr.high)}{starred}")
     return ", ".join(parts)
 
 
@@ -198,8 +200,24 @@ def silent(measure: GraderMeasure) -> str:
 
 def no_verdict(measure: GraderMeasure) -> str:
     """Probes of which the grader said nothing, by class; empty without any."""
-    silent = (f"{NAMES[of.kind]} {fmt.count(of.no_verdict)}" for of in measure.shares if of.no_verdict)
-    return listed("no verdict, counted in no rate", silent)
+    shown = [(NAMES[of.kind], of.no_verdict) for of in measure.shares if of.no_verdict]
+    reasons = {code: number for code, number in measure.unanswered.items() if code != "tests_form"}
+    rest = sum(reasons.values()) - sum(number for _, number in shown)
+    shown += [("controls, forms and twins", rest)] if rest > 0 else []
+    why = ", ".join(f"{code} {fmt.count(number)}" for code, number in reasons.items())
+    return listed("no verdict, counted in no rate", (f"{name} {fmt.count(number)}" for name, number in shown)) + (
+        f" ({why})" if why and shown else ""
+    )
+
+
+def left_out(measure: GraderMeasure) -> str:
+    """Problems of which nothing was sent; empty without any."""
+    if not measure.left_out:
+        return ""
+    programs = fmt.plural(measure.unanswered.get("tests_form", 0), "program")
+    return (
+        f"left out, and in no number: {fmt.plural(measure.left_out, 'problem')} ({programs}), for its tests' form"
+    )
 
 
 def references_refused(measure: GraderMeasure) -> str:
@@ -265,8 +283,9 @@ def partial_credit(measure: GraderMeasure) -> str:
 
 def figures(measure: GraderMeasure) -> str:
     """J, what is left of it against the best cheat, and how far an accepted program can be trusted."""
+    apart = "without the programs that solve nothing, " if measure.forgeable else ""
     best = f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
-    parts = (f"J = {unit_interval(measure.j)}", best if measure.best_cheat else "", right_passes(measure))
+    parts = (f"{apart}J = {unit_interval(measure.j)}", best if measure.best_cheat else "", right_passes(measure))
     return " · ".join(filter(None, parts))
 
 
@@ -278,6 +297,7 @@ def remarks(measure: GraderMeasure) -> list[str]:
         silent(measure),
         pays_everything(measure),
         listed("a cheat stays in it and changes later verdicts", staying),
+        *measure.causes,
         *measure.overlooks,
         f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"
         if paid.loose
@@ -286,6 +306,7 @@ def remarks(measure: GraderMeasure) -> list[str]:
         forms_refused(measure),
         references_refused(measure),
         weak_tests(measure),
+        left_out(measure),
         no_verdict(measure),
         partial_credit(measure),
         by_form(measure),
@@ -314,6 +335,11 @@ def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
 
 def stands_for(measure: GraderMeasure, measured: float) -> str:
     """What a pass rate measured with this grader stands for."""
+    if measure.forgeable:
+        return (
+            "It pays programs that solve nothing, so a pass rate measured with it says nothing of a model that"
+            f" sends such programs: {paid_in_words(measure.unearned)}."
+        )
     rates = correctable(measure)
     if rates is None and measure.j.value is not None and measure.j.low is None:
         return (

@@ -20,6 +20,10 @@ class Target(Protocol):
         """The most dangerous programs that it may be sent; the assay leaves the others out and says so."""
 
     @property
+    def of_replies(self) -> bool:
+        """Whether it is handed replies, as a trainer does in batches, and not programs."""
+
+    @property
     def keeps_state(self) -> bool:
         """Whether one probe may leave something behind that meets the next: every cheat is then followed by
         controls."""

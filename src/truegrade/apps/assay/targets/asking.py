@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from truegrade.apps.assay.records import DANGERS, DOES_NOT_END, Danger, Dispatch, Probe, Said
+from truegrade.apps.assay.records import BY_CONSTRUCTION, DANGERS, DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.apps.assay.targets import calls, host
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.kept import LastKept
@@ -40,9 +40,11 @@ _OUTPUTS_KEPT = 16
 
 
 def is_endless(probe: Probe) -> bool:
-    """Whether a program is proven not to end on an input of the tests that it is graded by."""
+    """Whether a program is known not to end on an input of the tests that it is graded by."""
     witness = probe.witness
-    return witness is not None and witness.source == "own" and witness.got.startswith(DOES_NOT_END)
+    if witness is None or witness.source not in ("own", BY_CONSTRUCTION):
+        return False
+    return witness.got.startswith(DOES_NOT_END)
 
 
 @dataclass(kw_only=True)
@@ -143,6 +145,7 @@ class AskedTarget:
 
     def __init__(self, asker: ProbeAsker) -> None:
         self._asker, self.name, self.danger = asker, asker.name, asker.danger
+        self.of_replies = asker.call.of_replies
         self.derive_limit = asker.derive_limit
 
     @property

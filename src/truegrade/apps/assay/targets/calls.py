@@ -163,6 +163,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Shape of the tests where the user asks for none."""
     needs_tests: bool = True
     """Whether they are sent in a shape at all."""
+    of_replies: bool = False
+    """Whether it is handed the reply, of which a trainer hands over a batch."""
     of_trainer: tuple[str, ...] = ()
     """Names of arguments that are objects of the trainer: they cannot be sent, so `host.of_trainer` makes them."""
 
@@ -362,15 +364,15 @@ CALLS: Mapping[str, Call] = MappingProxyType(
                 ask=lambda asked, post: post({"program": asked.program, "tests": asked.tests, **asked.fields}),
                 command=True,
             ),
-            Call(name="trl", arguments=_trl, of_trainer=TRL_OBJECTS),
-            Call(name="trl-text", arguments=partial(_trl, text=True), of_trainer=TRL_OBJECTS),
-            Call(name="verl", arguments=_verl, tests_as="taco"),
-            Call(name="rllm", arguments=_rllm, tests_as="lcb"),
-            Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf),
+            Call(name="trl", arguments=_trl, of_replies=True, of_trainer=TRL_OBJECTS),
+            Call(name="trl-text", arguments=partial(_trl, text=True), of_replies=True, of_trainer=TRL_OBJECTS),
+            Call(name="verl", arguments=_verl, of_replies=True, tests_as="taco"),
+            Call(name="rllm", arguments=_rllm, of_replies=True, tests_as="lcb"),
+            Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf, of_replies=True),
             Call(name="open-instruct", ask=_ask_open_instruct, reads=_read_open_instruct),
             Call(name="exit-code", command=True),
             Call(name="sandboxfusion", ask=_ask_sandboxfusion, reads=_read_sandboxfusion, tests_as="stdio"),
-            Call(name="truegrade", ask=_ask_truegrade, reads=_read_truegrade, needs_tests=False),
+            Call(name="truegrade", ask=_ask_truegrade, reads=_read_truegrade, of_replies=True, needs_tests=False),
         )
     }
 )

@@ -266,7 +266,7 @@ def call_of(grader: str | Callable[..., Any], call: str) -> tuple[Call, programs
         raise UserError(f"`call`: {name!r} is none of {', '.join(CALLS)}, nor MODULE:ADAPTER")
     if isinstance(grader, str) and (is_address(grader) or usual == "exit-code"):
         raise UserError("`call`: an adapter makes the arguments of a Python function; name a way to call")
-    return Call(name=name, needs_tests=False), programs.locate(name)
+    return Call(name=name, of_replies=True, needs_tests=False), programs.locate(name)
 
 
 def _danger(grader: str | Callable[..., Any], danger: Danger | None, *, mine: bool, jailed: bool) -> Danger:
@@ -297,6 +297,7 @@ class ProfileTarget:
     """A profile, every program in a process of its own in the jail: whatever is sent is harmless."""
 
     danger: ClassVar[Danger] = "h2"
+    of_replies: ClassVar[bool] = False
     keeps_state: ClassVar[bool] = False
     restarts: ClassVar[bool] = True
     lanes: ClassVar[int] = 1  # programs run side by side in a call
@@ -355,6 +356,7 @@ class InsideTarget:
 
     name: ClassVar[str] = TESTS_INSIDE
     danger: ClassVar[Danger] = "h2"
+    of_replies: ClassVar[bool] = False
     keeps_state: ClassVar[bool] = False
     restarts: ClassVar[bool] = True
     lanes: ClassVar[int] = 1  # programs run side by side in a call
