@@ -31,8 +31,8 @@ RTOL = 1e-07
 FLOAT_ATOL = 1e-06
 """Absolute tolerance where the data set names none and the reference returned floats."""
 INTEGER_RTOL = 2.0**-48
-"""For an int in place of a float from 2**53 on, where floats are no longer all integers: 16 units in the last place.
-The reference of Mbpp/300, which divides and adds floats step by step, is off by 11."""
+"""For an int in place of a float from 2**53 on, where floats are no longer all integers: 16 units in the last
+place. The reference of Mbpp/300, which divides and adds floats step by step, is off by 11."""
 MAX_DEPTH = 200
 """Values nested deeper are not compared within a tolerance: equal or wrong."""
 
@@ -182,17 +182,26 @@ def _exactly(expected: Any, got: Any) -> bool:
 def _rounds_to(expected: Any, got: Any, depth: int = 0) -> bool:
     """Whether two values are equal once each int that stands where a float is expected is rounded to one."""
     if isinstance(expected, float | complex) and isinstance(got, int):
-        off = abs(_rounded(got) - expected)
-        large = isinstance(expected, float) and abs(expected) >= 2.0**53 and math.isfinite(off)
-        return off == 0 or (large and off <= INTEGER_RTOL * abs(expected))
+        return _is_rounding(expected, got)
     if type(got) is not type(expected) or depth > MAX_DEPTH:
         return _exactly(expected, got)
     if isinstance(expected, list | tuple):
         return len(got) == len(expected) and all(
             _rounds_to(*pair, depth + 1) for pair in zip(expected, got, strict=True)
         )
-    if not isinstance(expected, set | frozenset | dict):
-        return _exactly(expected, got)
+    if isinstance(expected, set | frozenset | dict):
+        return _elements_round_to(expected, got, depth)
+    return _exactly(expected, got)
+
+
+def _is_rounding(expected: float | complex, got: int) -> bool:
+    off = abs(_rounded(got) - expected)
+    large = isinstance(expected, float) and abs(expected) >= 2.0**53 and math.isfinite(off)
+    return off == 0 or (large and off <= INTEGER_RTOL * abs(expected))
+
+
+def _elements_round_to(expected: Any, got: Any, depth: int) -> bool:
+    """The same of sets, or of the keys of dicts and what they map to."""
     whole = {key for key in expected if isinstance(key, int)}
     names = {key: key if key in expected else _rounded(key) for key in got}
     if len(got) != len(expected) or {*names.values()} != {*expected}:
