@@ -150,12 +150,14 @@ class _Reader:
         raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
 
     def _literal(self, node: ast.Constant) -> Number:
-        """The number as it is written; what no float can hold is refused, or is 0."""
-        if not isinstance(node.value, float) or node.value == 0:
-            return int(node.value)
-        if isinf(node.value):
+        """The number as it is written; one that is too large for a float is refused, one too small is 0."""
+        value = node.value
+        assert isinstance(value, int | float)
+        if not isinstance(value, float) or not value:
+            return int(value)
+        if isinf(value):
             raise self._refusal(node, "a number this large is no value of anything")
-        return Fraction(ast.get_source_segment(self._text, node) or node.value)
+        return Fraction(ast.get_source_segment(self._text, node) or value)
 
     def _refusal(self, node: ast.expr, problem: str) -> UserError:
         before = self._text.encode()[: node.col_offset].decode()

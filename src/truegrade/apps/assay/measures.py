@@ -321,6 +321,10 @@ COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType
 channels, probes without a verdict."""
 
 
+SILENCE = frozenset({"grader_died", "grader_hung", "grader_raised", "grader_score", "grader_text", "tests_form"})
+"""Codes of findings that say why programs got no verdict."""
+
+
 def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
     """Read a condition, whose names are those of `VALUES` and `COUNTS`, and codes of findings, which count them.
 
@@ -330,11 +334,20 @@ def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
     return read_condition(text, VALUES, [*COUNTS, *sorted(codes)], example="J<0.9 or forgeable")
 
 
+def silenced(condition: Condition, measure: GraderMeasure) -> int:
+    """Programs without a verdict where a condition does not say how many there may be: what it asks is unknown."""
+    return 0 if "no_verdict" in condition.names else sum(share.no_verdict for share in measure.shares)
+
+
 def holds_for(condition: Condition, measure: GraderMeasure, findings: Mapping[str, int]) -> bool:
-    """Whether a condition is true of a grader; a code that ``findings`` lacks counts 0."""
+    """Whether a condition is true of a grader, or hangs on what was not measured; a code that ``findings`` lacks
+    counts 0."""
+    unknown = silenced(condition, measure) > 0
 
     def worth(name: str) -> float | None:
         value = VALUES.get(name) or COUNTS.get(name)
+        if unknown and name not in SILENCE:
+            return None
         return value(measure) if value else findings.get(name, 0)
 
     return condition.holds(worth)
