@@ -1,5 +1,7 @@
 """Gates: whether a condition holds, how often it would by chance, and what it finds."""
 
+import random
+
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -10,7 +12,8 @@ from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.gate import comparison_condition, gate_comparison, gate_lines, gate_run, run_condition
 from truegrade.cli import main
 from truegrade.errors import UserError
-from truegrade.pipeline.summary import read_summary
+from truegrade.pipeline.summary import TaskLine, read_summary
+from truegrade.statistics import TaskTally, compare_paired
 from truegrade.statistics.intervals import binomial_tail
 
 BEFORE = "1" * 70 + "0" * 30
@@ -75,6 +78,106 @@ def test_missing_samples_can_end_a_gate_and_are_not_drawn(runs, coarse):
         False,
     ]
     assert not gate_run(run_condition("missing"), summary)[0].holds
+
+
+SAMPLES_OF_SEVENTY = [[True] * 7 + [False] * 3] * 3
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory):
+    """Six problems solved; the same with four of them without a reply; the same with a sample less of each."""
+    folder = tmp_path_factory.mktemp("lacking")
+    solved = [[True, True]] * 6
+    return {
+        name: build(folder / name, passes)
+        for name, passes in {
+            "whole": solved,
+            "four gone": [*solved[:2], None, None, None, None],
+            "second gone": [solved[0], *([[True]] * 5)],
+        }.items()
+    }
+
+
+UNKNOWN = ("worse", "difference < 0", "lost", "rate_after < 0.5", "p < 0.05", "not better", "worse and lost")
+
+
+@pytest.mark.parametrize("gone", ["four gone", "second gone"])
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_what_has_no_verdict_lets_no_comparison_pass(lacking, coarse, text, gone):
+    for pair in ([lacking["whole"], lacking[gone]], [lacking[gone], lacking["whole"]]):
+        found = result(text, pair)
+        assert found.holds and found.unknown
+        assert f"({text}) or missing > N" in gate_lines(comparison_condition(text), [found])[0]
+    assert not result("worse", [lacking["whole"]] * 2).unknown
+
+
+def test_a_condition_that_says_how_much_may_be_missing_judges_the_rest(lacking, coarse):
+    gone, few = [lacking["whole"], lacking["four gone"]], [lacking["whole"], lacking["second gone"]]
+    assert [result(text, gone).holds for text in ("missing == 8", "left_out == 4", "left_out > 4")] == [
+        True, True, False,
+    ]  # fmt: skip
+    assert not result("worse or missing > 8", gone).holds
+    assert result("worse or missing > 7", gone).holds
+    assert not result("worse or left_out > 4", gone).holds
+    assert result("worse or left_out", few).unknown == "5 samples have no verdict"
+    assert not result("worse or missing > 5", few).holds
+
+
+def test_what_has_no_verdict_lets_no_run_pass(lacking, coarse):
+    gone = read_summary(lacking["four gone"])
+    (found,) = gate_run(run_condition("rate < 0.5"), gone)
+    assert found.holds and found.unknown == "8 samples have no verdict"
+    assert not gate_run(run_condition("rate < 0.5 or missing > 8"), gone)[0].holds
+    (profile,) = gone.profiles
+    failed = [msgspec.structs.replace(task, n=task.n - 1, c=task.c - 1) for task in profile.tasks[:1]]
+    spoiled = msgspec.structs.replace(
+        gone, answered=gone.expected,
+        profiles=[msgspec.structs.replace(profile, tasks=[*failed, *profile.tasks[1:2]])],
+    )  # fmt: skip
+    (found,) = gate_run(run_condition("rate < 0.5"), spoiled)
+    assert found.holds and found.unknown == "1 sample has no verdict"  # on which the grader failed
+
+
+@pytest.mark.parametrize("digits", ["0.7", "7e-1", "0.70000", "+.7"])
+def test_seventy_percent_are_seven_tenths(tmp_path, coarse, digits):
+    """A mean of three floats 0.7 is below 0.7."""
+    run = build(tmp_path / "seventy", SAMPLES_OF_SEVENTY)
+    for sign in ("<", ">", "!="):
+        (found,) = gate_run(run_condition(f"rate {sign} {digits}"), read_summary(run))
+        assert not found.holds
+        assert not result(f"rate_after {sign} {digits} or rate_before {sign} {digits}", [run, run]).holds
+    assert result("rate_after < 0.70000000000000000000000001", [run, run]).holds
+    assert result("rate_after > 0.69999999999999999999999999", [run, run]).holds
+
+
+def test_equal_totals_differ_by_nothing(tmp_path, monkeypatch):
+    """2,000 pairs of runs that solve as many samples, not of the same problems."""
+    monkeypatch.setattr(gate, "_GRID", (0.0,))
+    monkeypatch.setattr(gate, "_STEP", 0.5)
+    run = build(tmp_path / "any", [[True, False]] * 2)
+    comparison = compare_runs([run, run])
+    (pair,), drawn = comparison.pairs, random.Random(5)
+    condition = comparison_condition("difference < 0 or difference > 0 or rate_before != rate_after")
+    for _ in range(2_000):
+        n, problems = drawn.randint(2, 11), drawn.randint(3, 7)
+        before = [drawn.randint(0, n) for _ in range(problems)]
+        after = drawn.sample(before, problems)
+        counted = [
+            [TaskTally(task_id=str(place), cluster=str(place), n=n, c=c) for place, c in enumerate(passes)]
+            for passes in (before, after)
+        ]
+        sides = [
+            msgspec.structs.replace(
+                side, samples_per_task=n, tasks=[TaskLine(one.task_id, n, one.c, one.cluster) for one in tallies]
+            )
+            for side, tallies in zip(comparison.sides, counted, strict=True)
+        ]
+        paired = compare_paired(*counted, flips=10)
+        assert paired.difference == 0.0
+        same = msgspec.structs.replace(
+            comparison, sides=sides, pairs=[msgspec.structs.replace(pair, paired=paired)]
+        )
+        assert not gate_comparison(condition, same)[0].holds, (before, after)
 
 
 def test_what_is_no_condition_is_told_with_the_names_there_are():

@@ -13,6 +13,8 @@ from truegrade.errors import UnknownName
 from truegrade.grading.functions import COMPARATORS, adapter, compare
 
 NAN = float("nan")
+EXACT = 1333335333334000000
+ROUNDED = float(EXACT)
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
 PLAIN = st.recursive(
     LEAVES,
@@ -51,6 +53,17 @@ def deep(depth: int, leaf: Any) -> Any:
         ([NAN, 0.3], [float("nan"), 0.1 + 0.2], 0),
         (25.13274, 25.13266, 1e-4),
         (deep(150, 0.3), deep(150, 0.1 + 0.2), 0),
+        (ROUNDED, EXACT, 0),
+        (-ROUNDED, -EXACT, 0),
+        (ROUNDED, EXACT, 1e-4),
+        (complex(ROUNDED), EXACT, 0),
+        ([ROUNDED, "a"], [EXACT, "a"], 0),
+        ({"a": (ROUNDED, None)}, {"a": (EXACT, None)}, 0),
+        ({ROUNDED, 0.5}, {EXACT, 0.5}, 0),
+        ({ROUNDED: [1]}, {EXACT: [1]}, 0),
+        ({ROUNDED: ROUNDED}, {EXACT: EXACT}, 0),
+        ([{ROUNDED}], [{EXACT}], 0),
+        (1.0089134454556417e29, math.comb(100, 50), 0),  # Mbpp/300 adds floats: two units in the last place off
     ],
 )
 def test_equal_accepts(expected: Any, got: Any, atol: float) -> None:
@@ -87,6 +100,23 @@ def test_equal_accepts(expected: Any, got: Any, atol: float) -> None:
         (0.5, 10**400, 0),
         (25.13274, 25.2, 1e-4),
         (deep(250, 0.3), deep(250, 0.1 + 0.2), 0),
+        (ROUNDED, EXACT + 10**6, 0),
+        (ROUNDED, str(EXACT), 0),
+        (ROUNDED, [EXACT], 0),
+        (EXACT, ROUNDED, 0),
+        ([EXACT], [ROUNDED], 0),
+        ({EXACT}, {ROUNDED}, 0),
+        ({int(ROUNDED)}, {EXACT}, 0),
+        ({int(ROUNDED): 1}, {EXACT: 1}, 0),
+        ({ROUNDED}, {EXACT, EXACT + 1}, 0),
+        ({ROUNDED: 1}, {EXACT: 2}, 0),
+        ({ROUNDED: 1, 2.0: 1}, {EXACT: 1}, 0),
+        (complex(ROUNDED, 1), EXACT, 0),
+        (math.inf, 10**400, 0),
+        (math.inf, 10**300, 0),
+        (NAN, EXACT, 0),
+        (7.5, 7, 0),
+        (2.0**50 + 0.5, 2**50, 0),
     ],
 )
 def test_equal_refuses(expected: Any, got: Any, atol: float) -> None:
@@ -104,6 +134,8 @@ def test_a_tolerance_does_not_stick() -> None:
         ("set_equal", (), (4, 5), [5, 4, 4], 0, True),
         ("set_equal", (), (4, 5), {5, 4}, 0, True),
         ("set_equal", (), (4, 5), (4,), 0, False),
+        ("set_equal", (), [ROUNDED, 2], [2, EXACT, EXACT], 0, True),
+        ("set_equal", (), [EXACT], [ROUNDED], 0, False),
         ("set_equal", (), (4, 5), None, 0, False),
         ("set_equal", (), (4, 5), [[4], 5], 0, False),
         ("not_none", (), True, [0], 0, True),

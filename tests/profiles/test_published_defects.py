@@ -120,6 +120,22 @@ def test_mbppplus_737_accepts_anything_that_does_not_raise(data_dir):
     assert _programs("strict", {"737": task}, wrong) == {"737": False}
 
 
+EXACT = {
+    "Mbpp/14": "def find_Volume(l, b, h):\n    v = l * b * h\n    return v // 2 if v % 2 == 0 else v / 2\n",
+    "Mbpp/267": "def square_Sum(n):\n    return n * (4 * n * n - 1) // 3\n",
+    "Mbpp/287": "def square_Sum(n):\n    return 2 * n * (n + 1) * (2 * n + 1) // 3\n",
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_exact_integer_is_right_where_the_reference_returns_a_rounded_float(name, data_dir):
+    task = load_benchmark("mbppplus", data_dir).by_id()[name]
+    assert _programs("evalplus", {name: task}, EXACT[name]) == {name: False}
+    assert _programs("strict", {name: task}, EXACT[name]) == {name: True}
+    off_by_one = EXACT[name].replace("return ", "return 1 + ")
+    assert _programs("strict", {name: task}, off_by_one) == {name: False}
+
+
 def _programs(name, problems, code=None):
     """Whether each task's reference, or this code, passes as a whole program."""
     profile, found = open_profile(name), {}

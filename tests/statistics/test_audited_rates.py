@@ -5,6 +5,7 @@ import pytest
 
 from truegrade.statistics import TaskTally, wilson
 from truegrade.statistics.error_rates import AuditedTask, audited_rate, audits_needed, expected_width
+from truegrade.statistics.intervals import effective_sample_size
 from truegrade.statistics.tally import mean_pass_at_k
 
 
@@ -58,6 +59,18 @@ def test_an_audit_without_a_wrong_pass_still_has_a_lower_end():
     assert found.high == found.sampling[1]
     # 30 of 60 drawn count as 30 * 59 / 30 draws of an endless population.
     assert found.right_of_passes_bounds == pytest.approx(wilson(59, 59))
+
+
+def test_sampling_is_never_surer_than_an_audit_of_the_same_rate_everywhere():
+    """Few audited passes, all of one problem, would say that problems vary less than their passes do."""
+    passes = [2, 2, 3, 3, 4, 3]
+    found = audited_rate(rows_of(passes, 4, [0, 0, 3, 0, 0, 0], [0, 0, 2, 0, 0, 0]))
+    shares = [c / 4 for c in passes]
+    variance = (2 / 3) ** 2 * np.var(shares, ddof=1) / len(shares)
+    size = effective_sample_size(found.value, variance, 4 * len(shares), len(shares), 0.95)
+    assert found.value == pytest.approx(2 / 3 * np.mean(shares))
+    assert found.sampling == pytest.approx(wilson(found.value * size, size))
+    assert size < 4 * len(shares)
 
 
 def test_failures_count_as_wrong_unless_audited():

@@ -42,6 +42,13 @@ def test_up_to_the_limit_the_rate_is_known_and_beyond_it_lies_between_bounds():
     assert curve.bounds(1_000_000) == (0.5, 0.75)
 
 
+def test_a_reply_cut_before_any_right_one_leaves_the_rate_open_from_there_on():
+    curve = budget_curve([reply("a", True, 10), reply("b", False, 5, cut=True)])
+    assert curve.bounds(4) == (0.0, 0.0)
+    assert curve.bounds(7) == (0.0, 1.0)
+    assert curve.bounds(10) == (0.5, 1.0)
+
+
 def test_the_ends_of_the_interval_are_those_of_the_bounds():
     replies = [reply(f"{place}", place < 6, 10 + place, cut=place == 9) for place in range(10)]
     curve = budget_curve(replies)

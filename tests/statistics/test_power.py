@@ -58,6 +58,25 @@ def test_the_tasks_asked_for_suffice_and_are_not_many_too_many(discordant, diffe
     assert 0.795 <= exact_power(tasks, discordant, difference) <= 0.88
 
 
+@pytest.mark.parametrize(
+    ("ratio", "low", "high"),
+    [
+        (0.3, 0.78, 0.83),
+        (0.5, 0.78, 0.83),
+        (0.75, 0.74, 0.93),
+        (0.9, 0.75, 0.93),
+        (0.95, 0.815, 1.0),
+        (1.0, 0.815, 1.0),
+    ],
+)
+def test_the_exact_power_lies_where_the_docs_say(ratio, low, high):
+    """By the difference as a share of the discordant problems."""
+    for discordant in (0.3, 0.5, 0.7, 0.9, 1.0):
+        difference = ratio * discordant
+        power = exact_power(mcnemar_tasks(discordant, difference), discordant, difference)
+        assert low <= power <= high, discordant
+
+
 def test_without_the_correction_it_is_connors_number():
     """154.6 pairs by the formula as printed in Connor 1987; the correction adds about 2 / difference."""
     assert pytest.approx(mcnemar_tasks(0.2, 0.1), abs=1) == 154.6 + 2 / 0.1
@@ -87,6 +106,12 @@ def test_means_are_those_of_statsmodels():
     assert mean_tasks(0.16, 0.02) == 3140
     assert mean_detectable(3140, 0.16) == pytest.approx(0.02, abs=1e-5)
     assert mean_detectable(2, 1.0) is None
+
+
+def test_one_problem_is_never_enough_for_a_difference_of_means():
+    """Its variance is not known."""
+    assert [mean_tasks(variance, 0.9) for variance in (0.0, 0.01, 0.1)] == [2, 2, 2]
+    assert mean_tasks(0.25, 0.9) == 3
 
 
 def test_drawn_means_are_told_apart_as_often_as_the_formula_says():

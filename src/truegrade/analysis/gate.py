@@ -3,32 +3,41 @@
 ``--fail-if worse`` and the like end a command with exit code 3. What is printed beside it says how often the
 condition would hold where nothing has changed, and what it finds with a probability of 80 %: both by drawing the
 estimate anew from a normal distribution with the standard error of its interval, on a fixed grid of quantiles.
+
+Rates and differences are fractions of counts. Samples without a verdict and problems that one run lacks make them
+unknown, so that a condition on them holds, unless it names ``missing`` (or ``left_out``): it then says itself how
+much may be missing, and the rest is judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from math import sqrt
 from statistics import NormalDist
 
 import msgspec
 
-from truegrade.analysis.comparison import Comparison, RunPairing
+from truegrade.analysis.comparison import Comparison, RunPairing, Side
+from truegrade.analysis.standings import tallies_of
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.statistics.claims import effective_draws
-from truegrade.statistics.conditions import Condition, Values, read_condition
+from truegrade.statistics.conditions import Condition, Number, Values, read_condition
 from truegrade.statistics.intervals import two_sided_z, wilson
+from truegrade.statistics.tally import TaskTally, exact_value, is_metric
 
 POWER = 0.8
 FALSE_ALARM = 0.05
 """Of the gate on one run: the true rate is named at which one run in twenty fails."""
 _STEP = 0.005
+_ROUNDING = 1e-12
+"""Far more than a mean of floats is off, and less than two fractions of a million samples differ."""
 _GRID = tuple(NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400))
 """Quantiles of the standard normal distribution, in the middle of 400 parts of equal probability."""
 
 OF_COMPARISON = ("difference", "difference_low", "difference_high", "rate_before", "rate_after", "p")
-COUNTS_OF_COMPARISON = ("worse", "better", "lost", "won")
+COUNTS_OF_COMPARISON = ("worse", "better", "lost", "won", "missing", "left_out")
 OF_RUN = ("rate", "rate_low", "rate_high")
 COUNTS_OF_RUN = ("missing", "warnings")
 
@@ -38,6 +47,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
     of: str
     holds: bool
+    unknown: str = ""
+    """What was not measured, where that is why it holds."""
     false_alarm: float | None = None
     """Of a comparison: share of comparisons of equals for which it holds; None where that cannot be computed."""
     found: float | None = None
@@ -49,7 +60,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 def comparison_condition(text: str) -> Condition:
     """Read a condition on a pair of runs: `OF_COMPARISON` are shares, 0.02 for 2 points, of the second run less
     the first; `COUNTS_OF_COMPARISON` stand alone: ``worse`` and ``better`` where the interval excludes 0, ``lost``
-    and ``won`` are problems.
+    and ``won`` are problems; ``missing`` are samples without a verdict in either run, ``left_out`` problems that
+    are not compared for lack of one.
 
     Raises:
         UserError: it is none; the message names the place.
@@ -58,7 +70,8 @@ def comparison_condition(text: str) -> Condition:
 
 
 def run_condition(text: str) -> Condition:
-    """Read a condition on the headline of a run: `OF_RUN` are shares, `COUNTS_OF_RUN` stand alone.
+    """Read a condition on the headline of a run: `OF_RUN` are shares, `COUNTS_OF_RUN` stand alone; ``missing`` are
+    samples without a verdict.
 
     Raises:
         UserError: it is none; the message names the place.
@@ -68,18 +81,39 @@ def run_condition(text: str) -> Condition:
 
 def gate_comparison(condition: Condition, comparison: Comparison) -> list[GateResult]:
     """Hold a condition against every pair."""
-    return [_gate_pair(condition, pair) for pair in comparison.pairs]
+    sides = {side.label: side for side in comparison.sides}
+    return [_gate_pair(condition, pair, sides[pair.first], sides[pair.second]) for pair in comparison.pairs]
 
 
-def _gate_pair(condition: Condition, pair: RunPairing) -> GateResult:
-    found, label = pair.paired, f"{pair.second} − {pair.first}"
-    known = _of_difference(found.difference, found.low, found.high, pair.p_adjusted) | {
-        "rate_before": found.rate_a, "rate_after": found.rate_b,
-        "lost": len(found.losses), "won": len(found.wins),
+def _gate_pair(condition: Condition, pair: RunPairing, first: Side, second: Side) -> GateResult:
+    found = pair.paired
+    compared = {*found.wins, *found.losses, *found.ties}
+    counted = [{task.id: task for task in side.tasks} for side in (first, second)]
+    before, after = (
+        exact_value("pass@1", [TaskTally(task_id=id_, cluster="", n=of[id_].n, c=of[id_].c) for id_ in compared])
+        for of in counted
+    )
+    known = _of_difference(after - before, found.low, found.high, pair.p_adjusted) | {
+        "rate_before": before, "rate_after": after, "lost": len(found.losses), "won": len(found.wins),
     }  # fmt: skip
-    holds = condition.holds(known.__getitem__)
+    asked = {*counted[0], *counted[1]}
+    lacking = {
+        id_: sum(side.samples_per_task - (of[id_].n if id_ in of else 0)
+                 for side, of in zip((first, second), counted, strict=True))
+        for id_ in asked
+    }  # fmt: skip
+    missing, left_out = sum(lacking.values()), len(asked - compared)
+    unknown = []
+    if "missing" not in condition.names:
+        if any(lacking[id_] for id_ in compared):
+            unknown.append(_missing(missing))
+        if left_out and "left_out" not in condition.names:
+            unknown.append(f"{left_out} {'problem is' if left_out == 1 else 'problems are'} left out")
+    result = _held(
+        condition, f"{pair.second} − {pair.first}", known, {"missing": missing, "left_out": left_out}, unknown
+    )
     if found.low is None or found.high is None or found.low == found.high:
-        return GateResult(of=label, holds=holds)
+        return result
     half = (found.high - found.low) / 2
     error = half / two_sided_z(found.confidence)
 
@@ -89,15 +123,33 @@ def _gate_pair(condition: Condition, pair: RunPairing) -> GateResult:
         def drawn(z: float) -> Values:
             difference = true + z * error
             p = 2 * (1 - NormalDist().cdf(abs(difference) / error))
-            return _of_difference(difference, difference - half, difference + half, p).get
+            drawn = _of_difference(difference, difference - half, difference + half, p)
+            return {**drawn, "missing": 0, "left_out": 0}.get
 
         return _share_of_draws(condition, drawn)
 
     drops = (-_STEP * step for step in range(int(1 / _STEP) + 1))
-    return GateResult(of=label, holds=holds, false_alarm=chance(0.0), found=_first(drops, chance, POWER))
+    return msgspec.structs.replace(result, false_alarm=chance(0.0), found=_first(drops, chance, POWER))
 
 
-def _of_difference(difference: float, low: float | None, high: float | None, p: float) -> dict[str, float | None]:
+def _held(
+    condition: Condition, of: str, known: Mapping[str, Number | None], counts: Mapping[str, int],
+    unknown: Sequence[str],
+) -> GateResult:  # fmt: skip
+    """Whether a condition holds; what is known counts only where nothing is unknown."""
+    values: Mapping[str, Number | None] = counts if unknown else {**known, **counts}
+    truth = condition.truth(values.get)
+    said = " and ".join(unknown) or "it was not measured"
+    return GateResult(of=of, holds=truth is not False, unknown=said if truth is None else "")
+
+
+def _missing(samples: int) -> str:
+    return f"{samples} {'sample has' if samples == 1 else 'samples have'} no verdict"
+
+
+def _of_difference(
+    difference: Number, low: float | None, high: float | None, p: float
+) -> dict[str, Number | None]:
     return {
         "difference": difference, "difference_low": low, "difference_high": high, "p": p,
         "worse": None if high is None else float(high < 0), "better": None if low is None else float(low > 0),
@@ -106,18 +158,22 @@ def _of_difference(difference: float, low: float | None, high: float | None, p: 
 
 def gate_run(condition: Condition, summary: Summary) -> list[GateResult]:
     """Hold a condition against the headline of every profile."""
-    missing = summary.expected - summary.answered
-    return [
-        _gate_profile(condition, profile, {"missing": missing, "warnings": len(summary.warnings)})
-        for profile in summary.profiles
-    ]
+    return [_gate_profile(condition, profile, summary) for profile in summary.profiles]
 
 
-def _gate_profile(condition: Condition, profile: ProfileSummary, counts: Mapping[str, float]) -> GateResult:
+def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summary) -> GateResult:
     headline = profile.estimates[0]
-    known = {"rate": headline.value, "rate_low": headline.low, "rate_high": headline.high, **counts}
-    label = f"{headline.metric} under {profile.profile}"
-    result = GateResult(of=label, holds=condition.holds(known.__getitem__))
+    # Samples without a reply, and those on which the grader failed.
+    missing = max(
+        summary.expected - summary.answered,
+        sum(summary.samples_per_task - task.n for task in profile.tasks),
+    )
+    known = {"rate": _exact_rate(profile), "rate_low": headline.low, "rate_high": headline.high}
+    unknown = [_missing(missing)] if missing and "missing" not in condition.names else []
+    result = _held(
+        condition, f"{headline.metric} under {profile.profile}", known,
+        {"missing": missing, "warnings": len(summary.warnings)}, unknown,
+    )  # fmt: skip
     draws = effective_draws(headline)
     if draws is None:
         return result
@@ -140,6 +196,15 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, counts: Mapping
     )
 
 
+def _exact_rate(profile: ProfileSummary) -> Number:
+    """The headline as a fraction; of a part of the problems the nearest one of its samples."""
+    headline = profile.estimates[0]
+    if is_metric(headline.metric):
+        return exact_value(headline.metric, tallies_of(profile))
+    nearest = Fraction(headline.value).limit_denominator(headline.samples)
+    return nearest if abs(nearest - Fraction(headline.value)) < _ROUNDING else headline.value
+
+
 def _share_of_draws(condition: Condition, drawn: Callable[[float], Values]) -> float | None:
     """How often a condition holds; None where it depends on what is not drawn."""
     found = [condition.truth(drawn(z)) for z in _GRID]
@@ -158,6 +223,11 @@ def gate_lines(condition: Condition, results: Iterable[GateResult]) -> list[str]
 
 def _lines(text: str, result: GateResult) -> list[str]:
     said = [f"gate `{text}` {'holds' if result.holds else 'does not hold'} for {result.of}"]
+    if result.unknown:
+        said[0] += (
+            f", since what it asks is not known: {result.unknown}. To judge the rest, say how many may be missing:"
+            f" `({text}) or missing > N`"
+        )
     found = None if result.found is None else abs(100 * result.found)
     if result.false_alarm is not None:
         finds = "no drop is found" if found is None else f"a drop of {found:.1f} points is found"

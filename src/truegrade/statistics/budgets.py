@@ -76,8 +76,8 @@ class BudgetCurve(msgspec.Struct, frozen=True, kw_only=True):
         """What is known of the rate at a budget: between two stored ones it lies between theirs."""
         low = max((point.low for point in self.points if point.tokens <= tokens), default=0.0)
         after = next((point for point in self.points if point.tokens >= tokens), self.beyond or self.points[-1])
-        if tokens < self.points[0].tokens and self.known == self.samples and tokens <= (self.limit or tokens):
-            return 0.0, 0.0  # no right reply is so short
+        if tokens < self.points[0].tokens and self.known == self.samples:
+            return 0.0, 0.0  # no right reply is so short, and none was cut: the limit is one of the points
         return low, after.high
 
 

@@ -2,6 +2,10 @@
 
 A condition is a Python expression of a few names, numbers, comparisons, ``and``, ``or`` and ``not``. Its syntax
 tree is walked here; nothing of it is executed.
+
+Numbers are compared as fractions: ``0.7`` is seven tenths, and so is a float that Python prints as ``0.7``. A mean
+of floats, such as 7 of 10 on each of three problems, may lie a last bit below, so whoever has counts gives the
+fraction.
 """
 
 from __future__ import annotations
@@ -9,15 +13,17 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
+from math import isinf, isnan
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 
 MAX_CHARS = 1_000
 
-_COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingProxyType(
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = MappingProxyType(
     {
         ast.Lt: operator.lt,
         ast.LtE: operator.le,
@@ -29,7 +35,8 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingPro
 )
 
 
-Values = Callable[[str], float | None]
+Number = int | float | Fraction
+Values = Callable[[str], Number | None]
 """Name to what it is worth; None where that was not measured."""
 _Truth = Callable[[Values], bool | None]
 """Truth by Kleene's three values; None: it depends on what was not measured."""
@@ -39,6 +46,8 @@ class Condition(NamedTuple):
     """What `read_condition` understood."""
 
     text: str
+    names: frozenset[str]
+    """Those that stand in it."""
     truth: _Truth
 
     def holds(self, worth: Values) -> bool:
@@ -72,7 +81,8 @@ def read_condition(text: str, shares: Collection[str], counts: Collection[str], 
         raise _fault(shown, error.offset or len(shown) + 1, f"not an expression ({error.msg})") from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise _fault(shown, 1, f"not an expression ({error})") from None
-    return Condition(shown, _Reader(shown, tuple(shares), tuple(counts)).truth(tree))
+    truth = _Reader(shown, tuple(shares), tuple(counts)).truth(tree)
+    return Condition(shown, frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)), truth)
 
 
 def _fault(text: str, character: int, problem: str) -> UserError:
@@ -119,27 +129,46 @@ class _Reader:
 
         return truth
 
-    def _number(self, node: ast.expr) -> Callable[[Values], float | None]:
+    def _number(self, node: ast.expr) -> Callable[[Values], Number | None]:
         """A name or a number."""
         match node:
             case ast.Constant(value=bool()):
                 pass
-            case ast.Constant(value=int() | float() as value):
+            case ast.Constant(value=int() | float()):
+                value = self._literal(node)
                 return lambda _: value
             case ast.UnaryOp(
-                op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)
+                op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float()) as bare
             ):
-                return lambda _: -value if isinstance(sign, ast.USub) else value
+                value = -self._literal(bare) if isinstance(sign, ast.USub) else self._literal(bare)
+                return lambda _: value
             case ast.Name(id=name):
                 if name not in self._shares and name not in self._counts:
                     known = ", ".join([*self._shares, *self._counts])
                     raise self._refusal(node, f"no value or finding {name!r}; known: {known}")
-                return lambda values: values(name)
+                return lambda values: _exact(values(name))
         raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
+
+    def _literal(self, node: ast.Constant) -> Number:
+        """The number as it is written; one that is too large for a float is refused, one too small is 0."""
+        value = node.value
+        assert isinstance(value, int | float)
+        if not isinstance(value, float) or not value:
+            return int(value)
+        if isinf(value):
+            raise self._refusal(node, "a number this large is no value of anything")
+        return Fraction(ast.get_source_segment(self._text, node) or value)
 
     def _refusal(self, node: ast.expr, problem: str) -> UserError:
         before = self._text.encode()[: node.col_offset].decode()
         return _fault(self._text, len(before) + 1, problem)
+
+
+def _exact(value: Number | None) -> Number | None:
+    """A float is the shortest decimal number that is read as it."""
+    if not isinstance(value, float) or isinf(value):
+        return value
+    return None if isnan(value) else Fraction(repr(value))
 
 
 def _joined(parts: Sequence[bool | None], *, deciding: bool) -> bool | None:

@@ -13,7 +13,7 @@ from truegrade.errors import NotComparable
 from truegrade.statistics.claims import FLIPS
 from truegrade.statistics.intervals import two_sided_z
 from truegrade.statistics.reasoning_records import ShareDifference
-from truegrade.statistics.tally import TaskTally
+from truegrade.statistics.tally import TaskTally, exact_value
 
 # ------------------ The score interval for a mean paired difference in clusters, and the test that it inverts.
 # For one sample a problem and problems by themselves this is Tango's score interval for the difference of paired
@@ -192,10 +192,12 @@ def compare_paired(
     wins, losses = [t for t in common if gains[t] > 0], [t for t in common if gains[t] < 0]
     mcnemar = mcnemar_p(len(wins), len(losses)) if single else None
     tested = assess_difference(clusters, confidence, exact_p=mcnemar, flips=flips, seed=seed)
+    # Rounded once, at the end: equal totals differ by 0, not by the last bits of thirds.
+    rates = [exact_value("pass@1", [of[task] for task in common]) for of in (of_a, of_b)]
     return PairedComparison(
-        rate_a=sum(of_a[task].c / of_a[task].n for task in common) / len(common),
-        rate_b=sum(of_b[task].c / of_b[task].n for task in common) / len(common),
-        difference=sum(gains.values()) / len(common),
+        rate_a=float(rates[0]),
+        rate_b=float(rates[1]),
+        difference=float(rates[1] - rates[0]),
         low=tested.low,
         high=tested.high,
         confidence=confidence,

@@ -5,9 +5,9 @@ on ``difference`` more of them than A. Connor 1987 (Biometrics 43:207-211) gives
 
     n * difference = z(alpha) * sqrt(n * discordant) + z(power) * sqrt(n * (discordant - difference**2)) + 1
 
-without the 1, which is Edwards' continuity correction (1948, Psychometrika 13:185-187). With it the numbers are
-those of the exact test, the one reported here, or a little too careful; the tests of this module count the exact
-power out.
+without the 1, which is Edwards' continuity correction (1948, Psychometrika 13:185-187). With it the exact test,
+the one reported here, has about the power that is asked for, and more where nearly all problems that differ are
+won by one run; the tests of this module count the exact power out, and docs/statistics.md has the figures.
 
 Several samples a problem, or problems in clusters, ``mean_*``: a difference of means whose variance over n
 problems is ``variance / n`` needs n = (z(alpha) + z(power))**2 * variance / difference**2 (Miller 2024, arXiv

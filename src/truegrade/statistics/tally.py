@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum
+from fractions import Fraction
+from math import comb, fsum
 from statistics import fmean
 from typing import Any
 
@@ -179,6 +181,32 @@ def _ratio(scores: Sequence[float], weights: Sequence[float]) -> float:
 
     # numpy adds in pairs, `sum` from left to right: the last bits differ from those that the harnesses print.
     return float(np.sum(np.array(scores, dtype=float)) / np.sum(np.array(weights, dtype=float)))
+
+
+def exact_value(metric: str, tallies: Sequence[TaskTally]) -> Fraction:
+    """The value of `estimate` before any rounding: 7 of 10 on every problem is seven tenths.
+
+    Raises:
+        UnknownName: no such metric.
+        UserError: no problem has enough samples for it.
+    """
+    if not is_metric(metric):
+        raise UnknownName("metric", metric, METRICS)
+    k = samples_needed(metric)
+    alike = Counter((tally.n, tally.c) for tally in tallies if tally.n >= k)
+    if not alike:
+        raise UserError(f"{metric} needs {k} samples of at least one problem")
+
+    def of(n: int, c: int) -> Fraction:
+        if metric in ("any_correct", "all_correct"):
+            return Fraction(c >= 1 if metric == "any_correct" else c == n)
+        return 1 - Fraction(comb(n - c, k), comb(n, k))
+
+    if metric == "all_solutions":
+        return Fraction(
+            sum(c * times for (_, c), times in alike.items()), sum(n * times for (n, _), times in alike.items())
+        )
+    return sum((of(*counts) * times for counts, times in alike.items()), Fraction(0)) / alike.total()
 
 
 # ------------ The metrics that LiveCodeBench's graders themselves print, with their list of k and their scale.

@@ -10,10 +10,11 @@ from assay_samples import material
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.apps.assay.measures import COUNTS, VALUES, MeasuredValue, holds_for, read_grader_condition
+from truegrade.apps.assay.measures import COUNTS, VALUES, MeasuredValue, holds_for, read_grader_condition, silenced
 from truegrade.apps.assay.records import CODES as CODES_OF_RECORDS
 from truegrade.errors import UserError
 from truegrade.statistics.conditions import MAX_CHARS
+from truegrade.statistics.error_rates import GraderCount, error_ratios, j_span
 
 CODES = ("stays", "reference_refused", "must_fail_accepted")
 MEASURE = material(("loose@1",)).summary.measures[0]
@@ -94,6 +95,7 @@ def test_conditions(text, expected):
         ("stays or 'é' < J or K", 10, "neither a name nor a number"),
         ("stays or J < 1 or Ω", 19, "no value or finding 'Ω'"),
         ("J < 1j", 5, "neither a name nor a number"),
+        ("J < 1e999", 5, "a number this large"),
         ("J\0<1", None, "not an expression"),
         ("(" * 300 + "J<1" + ")" * 300, None, "not an expression"),
     ],
@@ -145,7 +147,7 @@ shares = st.sampled_from((-0.5, 0.0, 0.25, 0.5, 1.0))
 @given(text=conditions, values=st.tuples(shares, shares, shares, shares), few=st.tuples(*[st.integers(0, 2)] * 3))
 def test_a_condition_means_what_python_means(text, values, few):
     j, tpr, fpr, adversarial = values
-    measure = with_values(j, tpr, fpr, adversarial, few[0], few[1])
+    measure = with_values(j, tpr, fpr, adversarial, few[0], few[1] if "no_verdict" in text else 0)
     names = dict(zip(NAMES, values, strict=True), forgeable=few[0], no_verdict=few[1], stays=few[2])
     assert holds(text, measure, {"stays": few[2]}) is bool(eval(text, {"__builtins__": {}}, names))
 
@@ -154,13 +156,41 @@ def test_a_condition_means_what_python_means(text, values, few):
 def test_what_was_not_measured_never_makes_a_condition_pass_by_chance(text, known, few):
     """It may be denied only if no value of what is missing would make it true."""
     given_values = [0.25 if there else None for there in known]
-    measure = with_values(*given_values, few[0], few[1])
+    silent = few[1] if "no_verdict" in text else 0
+    measure = with_values(*given_values, few[0], silent)
     findings = {"stays": few[2]}
     if not holds(text, measure, findings):
         for filled in itertools.product((-0.5, 0.0, 0.25, 0.3, 1.0), repeat=known.count(False)):
             fill = iter(filled)
             whole = [value if value is not None else next(fill) for value in given_values]
-            assert not holds(text, with_values(*whole, few[0], few[1]), findings)
+            assert not holds(text, with_values(*whole, few[0], silent), findings)
+
+
+def test_programs_without_a_verdict_let_no_condition_pass_that_does_not_name_them():
+    measure = with_values(j=0.95, silent=3)
+    for unknown in ("J < 0.9", "J >= 0.9", "forgeable", "not forgeable", "must_fail_accepted"):
+        assert holds(unknown, measure), unknown
+        assert silenced(read_grader_condition(unknown, CODES), measure) == 3
+    assert not holds("J < 0.9 or no_verdict > 3", measure)
+    assert holds("J < 0.9 or no_verdict > 2", measure)
+    assert not holds("J < 0.9", with_values(j=0.95))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "text"),
+    [((19, 20), (1, 20), "J < 0.9"), ((19, 20), (1, 20), "J > 0.9"), ((9, 10), (2, 10), "J < 0.7"),
+     ((7, 10), (1, 10), "J < 0.6"), ((10, 10), (9, 10), "J > 0.1"), ((3, 10), (1, 10), "J != 0.2")],
+)  # fmt: skip
+def test_j_is_compared_as_the_fraction_that_it_is(right, wrong, text):
+    """0.95 - 0.05 is 0.8999999999999999 in floats."""
+    rows = [
+        GraderCount(problem_id=str(place), cluster=str(place), right=right[1] // 2, wrong=wrong[1] // 2,
+                    right_accepted=[right[0] // 2, right[0] - right[0] // 2][place],
+                    wrong_accepted=[wrong[0] // 2, wrong[0] - wrong[0] // 2][place])
+        for place in range(2)
+    ]  # fmt: skip
+    measure = replace(MEASURE, j=MeasuredValue.of(j_span(error_ratios(rows))))
+    assert not holds(text, measure)
 
 
 def test_where_nothing_was_tried_a_check_of_forgeability_does_not_pass():

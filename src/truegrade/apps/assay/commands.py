@@ -154,7 +154,7 @@ def measure(
     **options: Any,
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
-    from truegrade.apps.assay.measures import holds_for, read_grader_condition
+    from truegrade.apps.assay.measures import holds_for, read_grader_condition, silenced
     from truegrade.apps.assay.opening import assay as run
     from truegrade.apps.assay.records import CLASSES, CODES, Battery
     from truegrade.apps.assay.reporting.assay_document import print_assay
@@ -191,6 +191,12 @@ def measure(
     if met:
         graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
+        if condition is not None and (silent := max(silenced(condition, one) for _, one in met)):
+            rest = f"({condition.text}) or no_verdict > N"
+            echo(
+                f"note: {silent} programs got no verdict, so what it asks is not known; {rest!r} judges the rest",
+                err=True,
+            )
     if unusable or met:
         sys.exit(EXIT_UNUSABLE if unusable else EXIT_GATE)
 

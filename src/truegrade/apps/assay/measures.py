@@ -376,6 +376,10 @@ _RESTS_ON: Mapping[str, Callable[[GraderMeasure], object]] = MappingProxyType(
 """Code of a finding about a grader to what it is seen by: where there is none of that, nothing was measured."""
 
 
+SILENCE = frozenset({"grader_died", "grader_hung", "grader_raised", "grader_score", "grader_text", "tests_form"})
+"""Codes of findings that say why programs got no verdict."""
+
+
 def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
     """Read a condition, whose names are those of `VALUES` and `COUNTS`, and codes of findings, which count them.
 
@@ -385,13 +389,21 @@ def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
     return read_condition(text, VALUES, [*COUNTS, *sorted(codes)], example="J<0.9 or forgeable")
 
 
+def silenced(condition: Condition, measure: GraderMeasure) -> int:
+    """Programs without a verdict where a condition does not say how many there may be: what it asks is unknown."""
+    return 0 if "no_verdict" in condition.names else sum(share.no_verdict for share in measure.shares)
+
+
 def holds_for(condition: Condition, measure: GraderMeasure, findings: Mapping[str, int]) -> bool:
     """Whether a condition is true of a grader, or hangs on what was not measured.
 
     A code that ``findings`` lacks counts 0, if programs by which it would be seen got a verdict.
     """
+    unknown = silenced(condition, measure) > 0
 
     def worth(name: str) -> float | None:
+        if unknown and name not in SILENCE:
+            return None
         if value := VALUES.get(name) or COUNTS.get(name):
             return value(measure)
         seen = name in findings or name not in _RESTS_ON or _RESTS_ON[name](measure)

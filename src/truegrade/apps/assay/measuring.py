@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from math import fsum
 from types import MappingProxyType
@@ -142,7 +143,7 @@ class _GraderOnBenchmark:
         ratios = error_rates.error_ratios(counts, confidence=confidence)
         channels = tuple(record.measure() for record in self._channels)
         shares = tuple(self._share(kind, self._members[kind]) for kind in _CLASSES if kind in self._members)
-        tpr = next((share.value for share in shares if share.kind == "right"), None)
+        right = next((share for share in shares if share.kind == "right" and share.probes), None)
         best, unearned = self._unearned.best_cheat(), self._unearned.measure(self._steadiness)
         judged = [probe for probe in self._probes if self._acceptance.accepted(probe) is not None]
         unanswered = self._silent()
@@ -159,7 +160,7 @@ class _GraderOnBenchmark:
             fpr=MeasuredValue.of(error_rates.accepted_span(counts, confidence=confidence)),
             j=of(error_rates.j_span),
             j_bootstrap=of(error_rates.j_bootstrap_span),
-            j_adversarial=None if tpr is None or best is None else tpr - best[1],
+            j_adversarial=float(Fraction(right.accepted, right.probes) - best[1]) if right and best else None,
             best_cheat=best[0] if best and best[1] else "",
             forgeable=unearned.all_paid > 0,
             unearned=unearned,

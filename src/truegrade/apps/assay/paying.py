@@ -11,6 +11,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from math import fsum
 from operator import itemgetter
 from types import MappingProxyType
@@ -386,13 +387,13 @@ class UnearnedPrograms:
             ),
         )
 
-    def best_cheat(self) -> tuple[str, float] | None:
+    def best_cheat(self) -> tuple[str, Fraction] | None:
         """The cheat that is paid most often, with the share of its problems; None where none got a verdict."""
         shares: dict[str, list[bool]] = defaultdict(list)
         for probe in self._tried:
             if probe.kind == "cheat" and not probe.inert:
                 shares[probe.origin].append(self.paid(probe))
-        found = ((name, sum(paid) / len(paid)) for name, paid in shares.items())
+        found = ((name, Fraction(sum(paid), len(paid))) for name, paid in shares.items())
         return max(found, key=itemgetter(1), default=None)
 
 

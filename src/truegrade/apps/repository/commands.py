@@ -216,7 +216,7 @@ def assay_repository(
     """
     from truegrade.apps.repository.build import take_inventory
     from truegrade.apps.repository.source import read_tree
-    from truegrade.apps.repository.strength import StrengthOptions, read_suite_condition
+    from truegrade.apps.repository.strength import StrengthOptions, holds_for_suite, read_suite_condition
     from truegrade.apps.repository.suite_document import print_suite, write_suite
     from truegrade.datasets.executions import prepare
 
@@ -234,8 +234,14 @@ def assay_repository(
         print_json(summary)
     else:
         print_suite(summary, out)
-    if condition is not None and condition.holds(summary.worth):
+    if condition is not None and holds_for_suite(condition, summary):
         echo(f"truegrade: --fail-if {fail_if!r} holds for {summary.name}", err=True)
+        if summary.without_result and "undecided" not in condition.names:
+            rest = f"({condition.text}) or undecided > N"
+            echo(
+                f"note: {summary.without_result} mutants and functions are undecided; {rest!r} judges the rest",
+                err=True,
+            )
         sys.exit(EXIT_GATE)
 
 

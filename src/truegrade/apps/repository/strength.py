@@ -47,6 +47,9 @@ _BATCH = 120
 _PROCESSES = 32
 """That forks and the programs which tests start may be at once."""
 _NONE: Mapping[str, bytes] = MappingProxyType({})
+NO_MUTANT, NONE_DECIDED = "no mutant of it can be made", "no mutant of it was decided"
+_DECIDED_BY_MUTANTS = frozenset({NO_MUTANT, NONE_DECIDED})
+"""Reasons of functions that lack no result beyond that of their mutants."""
 KILLED = frozenset({"killed", "time", "ended"})
 """What counts as killed: a test fails, takes too long, or its process ends."""
 
@@ -326,7 +329,7 @@ def to_measure(function: FunctionPlace, survey: TestSurvey, options: StrengthOpt
         return "every test that reaches it fails or is flaky"
     original, mutants = mutants_to_try(function, options)
     if not mutants:
-        return "no mutant of it can be made"
+        return NO_MUTANT
     tests = sorted(reaching, key=lambda test: survey.took[test][1])
     return ToMeasure(function=function, original=original, mutants=tuple(mutants), tests=tuple(tests))
 
@@ -493,18 +496,31 @@ class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
     forgeries: tuple[ForgeryShown, ...] = ()
 
     def worth(self, name: str) -> float | None:
-        """What a name in a condition stands for."""
-        if name == "kill":
-            return None if self.whole is None else self.whole.share
+        """What a name in a condition stands for; None where it was not measured."""
         if name == "forgeable":
-            return sum(any(one.believed.values()) for one in self.forgeries)
-        found: Mapping[str, Sequence[object] | Mapping[str, str]] = {
-            "survivors": self.survivors,
-            "unreached": self.unreached,
-            "idle": self.idle,
-            "undecided": self.undecided,
-        }
-        return len(found[name])
+            tried = [one for one in self.forgeries if one.tried]
+            return sum(any(one.believed.values()) for one in tried) if tried else None
+        if name == "undecided":
+            return len(self.undecided) + self.without_result
+        if name == "unreached":
+            return len(self.unreached)
+        if self.whole is None:
+            return None
+        return self.whole.share if name == "kill" else len({"survivors": self.survivors, "idle": self.idle}[name])
+
+    @property
+    def without_result(self) -> int:
+        """Mutants, and functions with mutants, about which nothing was decided."""
+        functions = sum(why not in _DECIDED_BY_MUTANTS for why in self.unmeasured.values())
+        return self.statuses.get("undecided", 0) + functions
+
+
+def holds_for_suite(condition: Condition, summary: SuiteSummary) -> bool:
+    """Whether a condition is true, or hangs on what was not measured: mutants that nothing decided may have
+    survived, unless it names ``undecided`` and so says how many there may be."""
+    unknown = summary.without_result > 0 and "undecided" not in condition.names
+    resting = ("kill", "survivors") if unknown else ()
+    return condition.holds(lambda name: None if name in resting else summary.worth(name))
 
 
 def read_suite_condition(text: str) -> Condition:
@@ -548,7 +564,7 @@ def summarise_suite(inventory: Inventory, survey: TestSurvey, results: Sequence[
         by_function=_weakest_first(kill_share(one.place, [one]) for one in decided),
         unreached=tuple(function.place for function in inventory.functions if function.seen is None),
         unmeasured={
-            one.place: one.why_none or "no mutant of it was decided"
+            one.place: one.why_none or NONE_DECIDED
             for one, function in zip(results, inventory.functions, strict=True)
             if not one.decided and function.seen is not None
         },
