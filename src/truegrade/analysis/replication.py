@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from truegrade.analysis.audit.findings import Audit, Severity
+from truegrade.analysis.audit.findings import Audit, Finding, Severity
 from truegrade.analysis.published_number import (
     MEANS,
     Agreement,
@@ -499,6 +499,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """The answer, and how far claim and file are apart: ``differs from this file by 8 of 164 draws``."""
         own = self.replication.result.own
+        if self.answer is CheckAnswer.CONFIRMED and (refused := refused_by_strict(self.audit)) is not None:
+            alone = f"{self.answer.value} by {self.audit.profile} alone"
+            return f"{alone}: {refused.count} of its passes fail under strict"
         if self.answer is CheckAnswer.CONFIRMED and own is not None and own.agreement is Agreement.TRUNCATED:
             return f"{self.answer.value}, {own.agreement.value}"
         if self.answer is not CheckAnswer.DIFFERS or own is None:
@@ -518,6 +521,11 @@ def answer(found: Replication, published: PublishedNumber, audit: Audit) -> Chec
         replication=found,
         audit=audit,
     )
+
+
+def refused_by_strict(audit: Audit) -> Finding | None:
+    """The finding that passes fail under `strict`; None where none does."""
+    return next((item for item in audit.findings if item.code == "pass-refused-by-strict"), None)
 
 
 def own_flags(claim: Claim, audit: Audit) -> list[str]:

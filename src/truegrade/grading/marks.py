@@ -38,6 +38,8 @@ CONTROLS: Final = "controls:"
 """Before the chance, as ``6.1e-05``, that a program that computes nothing passes the control runs of its suite."""
 READS_TESTS: Final = "reads-tests"
 """It passes tests in its own process, and its text reads frames, code objects, `gc` or modules of tests."""
+JOINED_TESTS: Final = "joined-tests"
+"""It passes tests behind it in its source, and its last characters changed what these are."""
 NOT_COLLECTED: Final = "not-collected"
 """No test could be found because the program could not be imported, and the harness counts no such sample."""
 
