@@ -136,8 +136,8 @@ def bait(task: dict[str, Any]) -> None:
     """Run a program and the tests; raises in the end, so that its exit code is never 0.
 
     Args:
-        task: ``program``, ``ending`` (the same up to the end of the reply), ``entry_point`` (None for one on stdin),
-            ``inputs``, ``expected``.
+        task: ``program``, ``ending`` (the same up to the end of the reply), ``entry_point`` (None for one on
+            stdin), ``inputs``, ``expected``.
     """
     signal.signal(signal.SIGALRM, _alarm)
     reading, writing = os.pipe()

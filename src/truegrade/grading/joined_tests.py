@@ -7,9 +7,11 @@ coroutine of it that nothing awaits. A pass then rests on tests that the reply c
 
 from __future__ import annotations
 
+import ast
+
 import msgspec
 
-from truegrade.extraction.parsing import compiles, unix_newlines
+from truegrade.extraction.parsing import Fault, compiles, parse_module, unix_newlines
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import JOINED_TESTS
 
@@ -31,12 +33,21 @@ def stand_apart(source: str, tests: str) -> bool:
     """Whether tests are the same statements behind a program as alone: at the top level, whole, not decorated.
 
     They are where the text in front of them is a module by itself and its last line has an end: there a parser is
-    between two statements, as at the beginning of a file. So the tests, which may have megabytes, are not parsed.
+    between two statements, as at the beginning of a file. So tests, which may have megabytes, are parsed only
+    where that is not so, and the trees compared.
 
     Args:
         source: of program and tests; that Python compiles it is taken for granted.
         tests: as they stand in it, white space around them apart; where they do not, nothing joins them.
     """
-    before, _, _ = source.rpartition(tests.strip() or source)
-    lines = unix_newlines(before).rstrip(" \t")
-    return not lines or (lines.endswith("\n") and compiles(lines))
+    before = unix_newlines(source.rpartition(tests.strip())[0] if tests.strip() else "")
+    if not before or (before.endswith("\n") and compiles(before)):
+        return True
+    alone, whole = parse_module(tests), parse_module(source)
+    if isinstance(alone, Fault) or isinstance(whole, Fault):
+        return False
+    try:
+        pairs = zip(alone.body[::-1], whole.body[::-1], strict=False)
+        return len(alone.body) <= len(whole.body) and all(ast.dump(one) == ast.dump(other) for one, other in pairs)
+    except RecursionError:
+        return False
