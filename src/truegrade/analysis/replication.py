@@ -35,6 +35,7 @@ from truegrade.pipeline.verdicts import VerdictTable, first_sample, verdict_tabl
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import Claim, Fit, effective_draws, fits, independent_p, same_tasks_p
+from truegrade.statistics.tally import is_metric
 from truegrade.store import Run
 from truegrade.store.facts import VerdictKind
 from truegrade.store.manifest import AUDIT
@@ -335,6 +336,7 @@ def replicate(run: Run, published: PublishedNumber, *, profile: str | None = Non
 
     Raises:
         UserError: the run was not graded, or no such profile.
+        UnknownName: no such metric.
     """
     summary = read_summary(run)
     asked = {item.profile: resolve(run, summary, item, published) for item in summary.profiles}
@@ -375,6 +377,8 @@ def _explanations(
 
     def matches(tallies: Sequence[TaskTally], metric: str) -> tuple[bool, str] | None:
         """Whether other tallies or another metric give exactly the claim or only cover it, and the sentence."""
+        if not is_metric(metric):
+            return None  # no tallies give it
         own, found = own_number(asked.claim, metric, tallies), estimate_of(metric, tallies)
         if own is None or found is None or not (own.agrees or asked.inside(found)):
             return None

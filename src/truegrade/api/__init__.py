@@ -238,7 +238,8 @@ def check(
         path: the file of completions.
         benchmark: what they answer; None where the file says.
         profile: rules of the grading.
-        metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
+        metric: ``pass@K``, ``any_correct``, ``all_correct``, ``all_solutions``, ``first_sample`` or another
+            estimate that a run under the profile prints.
         tasks: tasks, or draws over the file's tasks, behind the claim; None for the whole benchmark.
         samples: samples per problem behind the claim, where known.
         tolerance_points: percentage points by which the claim may miss the interval of an independent draw.
@@ -256,12 +257,13 @@ def check(
         SandboxError: this machine cannot run programs.
     """
     from truegrade.analysis.audit import Evidence
-    from truegrade.analysis.published_number import PublishedNumber
+    from truegrade.analysis.published_number import PublishedNumber, require_metric
     from truegrade.analysis.replication import answer, replicate
 
     published = PublishedNumber(
         text=claim, metric=metric, tasks=tasks, samples=samples, tolerance_points=tolerance_points
     )
+    require_metric(metric, profile)
     evidence = Evidence(
         path=Path(path), benchmark=benchmark, profile=profile, data=as_path(data), task_args=task_args or {},
         file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,
