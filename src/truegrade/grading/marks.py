@@ -40,6 +40,8 @@ READS_TESTS: Final = "reads-tests"
 """It passes tests in its own process, and its text reads frames, code objects, `gc` or modules of tests."""
 JOINED_TESTS: Final = "joined-tests"
 """It passes tests behind it in its source, and its last characters changed what these are."""
+DISOWNED: Final = "disowned-fence"
+"""The last of several fences was taken as the answer, and the line before it says not to use it."""
 NOT_COLLECTED: Final = "not-collected"
 """No test could be found because the program could not be imported, and the harness counts no such sample."""
 
