@@ -66,7 +66,10 @@ def _program_in(passage: str) -> Answer:
     """The program in a passage of a reply."""
     held = {name: _program_in(value) for name, value in texts_of_object(passage).items()}
     programs = {name: answer for name, answer in held.items() if _is_answer(answer)}
-    if len({answer.value for answer in programs.values()}) == 1:
+    if len({answer.value for answer in programs.values()}) > 1:
+        found = f"several fields of a JSON object hold programs: {', '.join(programs)}"
+        return Answer(value=None, found=found, reason=Reason.NO_CODE)
+    if programs:
         name, answer = next(iter(programs.items()))
         return msgspec.structs.replace(answer, found=f"field {name!r} of a JSON object > {answer.found}")
     parser, text = Parser(), as_source(passage)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import msgspec
@@ -117,6 +117,10 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
     parser, code = Parser(), as_source(text)
+    read = _reader(parser, entry_point, prefix, called_on)
+    held = _field_with_program(code, read)  # which would be a body, if one that does nothing
+    if held is not None and held.implements:
+        return held.answer
     goes_on = "" if _TILDES.search(code) else without_stop_token(code)
     for step, start in (("whole", goes_on and code), ("before the stop token", goes_on)):
         whole = continues(parser, start, entry_point, prefix)
@@ -126,13 +130,14 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    read = _reader(parser, entry_point, prefix, called_on)
     said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
     if said.implements:
         return said.answer
-    if parser.used_up:
-        return Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
-    return Answer(value=code, found="whole (does not implement the entry point)", form="completion")
+    return (
+        Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
+        if parser.used_up
+        else Answer(value=code, found="whole (does not implement the entry point)", form="completion")
+    )
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -154,9 +159,7 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
 
     @cache
     def read(text: str) -> _Reading:
-        fields = {name: read(value) for name, value in texts_of_object(text).items()}
-        held = _field_with_program(fields)
-        if held is not None:
+        if (held := _field_with_program(text, read)) is not None:
             return held
         search = _Search(parser, as_source(between_markers(text)), entry_point, prefix, called_on)
         found = next(search.implementing(), None)
@@ -177,8 +180,9 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
     return read
 
 
-def _field_with_program(fields: Mapping[str, _Reading]) -> _Reading | None:
+def _field_with_program(text: str, read: Callable[[str], _Reading]) -> _Reading | None:
     """What the only field of a JSON object holds that holds a program, right or wrong; None where none does."""
+    fields = {name: read(value) for name, value in texts_of_object(text).items()}
     programs = {name: held for name, held in fields.items() if held.implements} or {
         name: held for name, held in fields.items() if held.weight is Weight.ATTEMPT and held.answer.value
     }
