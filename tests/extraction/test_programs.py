@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.thorough import one_in
 from truegrade.extraction.parsing import Parser
-from truegrade.extraction.programs import extract_continuation, extract_program
+from truegrade.extraction.programs import SAID_NOT_TO_USE, extract_continuation, extract_program
 from truegrade.records import Reason
 
 SNIPPETS = {  # prompt to continue, body: the whole is a right program
@@ -379,3 +379,37 @@ def test_a_tree_too_deep_to_be_handed_over_is_compiled_from_its_source():
     with pytest.raises(RecursionError):
         compile(tree, "<deep>", "exec")
     assert isinstance(Parser().module(source), ast.Module)
+
+
+FIRST, SECOND = "def f(x):\n    return x + 1\n", "def f(x):\n    return x + 2\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "disowned"),
+    [
+        ("Do not write this:", True),
+        ("Please don't do it like this:", True),
+        ("It is slow, but never use the following:", True),
+        ("Avoid code like this.", True),
+        ("This is wrong:", True),
+        ("**Incorrect version:**", True),
+        ("### A bad example", True),
+        ("Or, shorter:", False),
+        ("A version that does not use this trick:", False),
+        ("I do not use regular expressions here:", False),
+        ("Here is the fixed form of the wrong version:", False),
+        ("This replaces what was wrong:", False),
+        ("Don't forget this:", False),
+        ("That was a bad approach.\n\nFinal answer:", False),
+        ("", False),
+    ],
+)
+def test_a_last_fence_that_the_line_before_rules_out_is_taken_and_said_to_be(said, disowned):
+    reply = f"```python\n{FIRST}```\n{said}\n```python\n{SECOND}```\n"
+    answer = extract_program(reply, "f")
+    assert answer.value == SECOND
+    assert (SAID_NOT_TO_USE in answer.found) == disowned
+
+
+def test_an_only_fence_is_not_ruled_out_by_what_stands_before_it():
+    assert SAID_NOT_TO_USE not in extract_program(f"Do not write this:\n```python\n{FIRST}```\n", "f").found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from support.cpu import cpu_within
+from truegrade.extraction.contest_programs import extract_contest_program
+from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.extraction.thinking import reply_behind, without_special_tokens
 
 QWEN = "<|im_start|>system\nCode.<|im_end|>\n<|im_start|>user\nspread<|im_end|>\n<|im_start|>assistant\n"
@@ -20,6 +22,22 @@ QWEN = "<|im_start|>system\nCode.<|im_end|>\n<|im_start|>user\nspread<|im_end|>\
         ("print(1)<｜end▁of▁sentence｜>", "print(1)"),
         ("print(1)<|im_end|><|endoftext|><|endoftext|>", "print(1)"),
         ("print('<|im_end|>')", "print('<|im_end|>')"),
+        ("print(1)[|endofturn|]", "print(1)"),
+        ("print(1)[|endofturn|]\n[|user|]", "print(1)"),
+        ("print(1)</s><unk>", "print(1)"),
+        ("print(1)<unk><unk>", "print(1)"),
+        ("print(1)\n<pad>", "print(1)"),
+        ("print(1)<eoa>", "print(1)"),
+        ("print(1)<eom>\n", "print(1)"),
+        ("print(1)<_end>", "print(1)"),
+        ("print(1)<reserved_106>", "print(1)"),
+        ("print(1)<extra_id_0>", "print(1)"),
+        ("print(1)<end_of_utterance>", "print(1)"),
+        ("print(1)[unused10]", "print(1)"),
+        ("print(1)|ENDOFTEXT|", "print(1)"),
+        ("a[|b", "a[|b"),
+        ("vocabulary[unused]", "vocabulary[unused]"),
+        ("print('<unk>')", "print('<unk>')"),
         ("print(1)\n", "print(1)\n"),
         ("a < b\n<|", "a < b\n<|"),
         ("List<s>x", "List<s>x"),
@@ -29,6 +47,21 @@ QWEN = "<|im_start|>system\nCode.<|im_end|>\n<|im_start|>user\nspread<|im_end|>\
 )
 def test_only_those_at_the_end_are_removed(text, found):
     assert without_special_tokens(text) == found
+
+
+ENDS = (
+    "[|endofturn|]", "</s><unk>", "<unk>", "<pad><pad>", "<|endofturn|>", "<eoa>", "<end_of_turn>", "<_end>",
+    "<reserved_106>", "<EOT>", "<|im_end|>\n<|im_start|>user", "[|endofturn|]\n[|user|]Another?", "<end_of_text>",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("behind", ["", "\n"])
+def test_an_end_glued_to_code_without_a_fence_is_cut(end, behind):
+    body = '    return "<unk>" if x else None'
+    assert extract_program(f"def f(x):\n{body}{end}{behind}", "f").value == f"def f(x):\n{body}"
+    assert extract_continuation(f"{body}{end}{behind}", "f", "def f(x):\n").value.rstrip() == body
+    assert extract_contest_program(f"print(input()){end}{behind}").value.rstrip() == "print(input())"
 
 
 @pytest.mark.parametrize(

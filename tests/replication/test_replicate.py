@@ -4,6 +4,7 @@ import json
 import random
 import re
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
@@ -257,9 +258,39 @@ def test_a_fraction_given_for_a_percentage_is_noticed(run):
     assert any(cause.kind == "percent" and "the claim is 67.7" in cause.sentence for cause in found.explanations)
 
 
+def test_every_estimate_of_the_summary_is_a_metric_and_so_are_first_samples(tmp_path):
+    """Of 10 problems, 6 first samples pass, 9 of 20 samples, and 7 problems by any."""
+    rows = [[True, True]] * 2 + [[True, False]] * 4 + [[False, True]] + [[False, False]] * 3
+    run = make_run(tmp_path / "r", {"strict": rows})
+    for one in read_summary(run).profiles[0].estimates:
+        said = replicate(run, f"{100 * one.value:.1f}", metric=one.metric, tasks=10).result
+        assert said.own.agrees and said.outcome is ReplicationOutcome.REPRODUCED, one.metric
+    first = replicate(run, "60", metric="first_sample", tasks=10)
+    assert first.result.own.sentence == "measured: 6 of 10 problems, which prints as 60"
+    assert (first.result.estimate.metric, first.result.estimate.value) == ("first_sample", 0.6)
+    assert [(fit.first, fit.denominator) for fit in first.fits] == [(6, 10)]
+    other = replicate(run, "70", metric="first_sample", tasks=10)
+    assert other.result.own.apart == "1 of 10 problems"
+    assert "read as any_correct" in " ".join(cause.sentence for cause in other.explanations)
+
+
+def test_an_estimate_that_the_summary_alone_has_is_held_against_a_claim(tmp_path):
+    run = make_run(tmp_path / "r", {"strict": table(111, 164), "harsh": table(95, 164)})
+    summary = read_summary(run)
+    reward = msgspec.structs.replace(summary.profiles[0].estimates[0], metric="reward", value=0.123456)
+    estimates = [*summary.profiles[0].estimates, reward]
+    profiles = [msgspec.structs.replace(summary.profiles[0], estimates=estimates), *summary.profiles[1:]]
+    run.write("summary.json", msgspec.json.encode(msgspec.structs.replace(summary, profiles=profiles)))
+    found = replicate(run, "12.35", metric="reward", tasks=164)
+    assert found.result.own.sentence == "measured: the mean of reward over the problems, which prints as 12.35"
+    assert found.others[0].obstacles == ["there is no reward of this run under these rules"]
+
+
 def test_wrong_names_are_user_errors(run):
     with pytest.raises(UnknownName, match="pass@1"):
         replicate(run, "67.7", metric="pas@1")
+    with pytest.raises(UnknownName, match=r"no metric .reward.; known: .*first_sample"):
+        replicate(run, "67.7", metric="reward")  # which a profile may have, and this run has not
     with pytest.raises(UnknownName):
         replicate(run, "67.7", profile="nobody")
     with pytest.raises(UserError, match="`tasks` 0"):

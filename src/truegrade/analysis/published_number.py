@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
@@ -12,7 +13,11 @@ import msgspec
 
 from truegrade.analysis.standings import tallies_of
 from truegrade.errors import UnknownName, UserError
+from truegrade.pipeline.sample_cautions import POPULATIONS
+from truegrade.pipeline.suite_summary import BOTH_AT, METHODS, SECURE_AT
 from truegrade.pipeline.summary import ProfileSummary, Summary
+from truegrade.pipeline.verdicts import first_sample, verdict_table
+from truegrade.profiles import AnyProfile, find_profile
 from truegrade.records import Estimate, Reason
 from truegrade.statistics import METRICS, TaskTally, estimate
 from truegrade.statistics.claims import USUAL_SAMPLES, USUAL_TASKS, Claim, Fit, fit, fit_cut_off, fits, parse_claim
@@ -147,19 +152,37 @@ MEANS = ("pass@1", "all_solutions")
 OF_N = ("any_correct", "all_correct")
 """Metrics that are a share of problems and depend on the number of samples."""
 
+FIRST_SAMPLE = "first_sample"
+"""The share of problems whose first sample passes; known of every run, whether or not its summary has it."""
+_PRINTED = re.compile(
+    rf"{FIRST_SAMPLE}|{METHODS}|({SECURE_AT}|{BOTH_AT})[1-9][0-9]*|({'|'.join(POPULATIONS)})_pass@1"
+)
+"""Estimates of a summary that `truegrade.statistics.estimate` does not make, but for a profile's own scores."""
+
+
+def require_metric(metric: str, profile: AnyProfile) -> None:
+    """Refuse what no run under a profile prints, before anything is graded.
+
+    Raises:
+        UnknownName: no such metric.
+    """
+    scored = find_profile(profile).scored
+    if not (is_metric(metric) or _PRINTED.fullmatch(metric) or metric in scored):
+        raise UnknownName("metric", metric, (*METRICS, FIRST_SAMPLE, *scored))
+
 
 class PublishedNumber(msgspec.Struct, frozen=True, kw_only=True):
     """A number as somebody published it, and what is known of it.
 
     Raises:
-        UnknownName: no such metric.
         UserError: the text is no percentage, or a number is out of its range.
     """
 
     text: str
     """In percent as printed; its digits count."""
     metric: str = "pass@1"
-    """``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``."""
+    """``pass@K``, ``any_correct``, ``all_correct``, ``all_solutions``, ``first_sample`` or another estimate of the
+    run's summary."""
     tasks: int | None = None
     """How many problems, or draws over the run's problems, it is a share of; None if nobody says."""
     samples: int | None = None
@@ -175,8 +198,6 @@ class PublishedNumber(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Refuse what no claim can be held with, whatever the run."""
         parse_claim(self.text)
-        if not is_metric(self.metric):
-            raise UnknownName("metric", self.metric, METRICS)
         for name, number in (("tasks", self.tasks), ("samples", self.samples)):
             if number is not None and number < 1:
                 raise UserError(f"`{name}` {number}: a number from 1 up is needed")
@@ -248,9 +269,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolve(run: Run, summary: Summary, profile: ProfileSummary, published: PublishedNumber) -> Question:
-    """Find the denominators, and what stands between the claim and this run's numbers under one profile."""
+    """Find the denominators, and what stands between the claim and this run's numbers under one profile.
+
+    Raises:
+        UnknownName: the run has no such metric under any profile.
+    """
     claim, metric, tallies = published.claim, published.metric, tallies_of(profile)
-    ours, own = estimate_of(metric, tallies), own_number(claim, metric, tallies)
+    if is_metric(metric):
+        ours, own = estimate_of(metric, tallies), own_number(claim, metric, tallies)
+    else:
+        tallies = []
+        ours = printed_estimate(run, summary, profile, metric)
+        own = None if ours is None else own_estimate(claim, ours)
     size, each = _claimed_size(run, summary, ours, published.tasks, published.samples)
     covered = ours.tasks if ours is not None else len(tallies)
     other_tasks = [*_other_tasks(run, summary, size, covered), *_too_few_samples(metric, size, covered, tallies)]
@@ -285,6 +315,31 @@ def estimate_of(metric: str, tallies: Sequence[TaskTally]) -> Estimate | None:
     """The metric, or None where no problem has the samples for it."""
     needed = samples_needed(metric)
     return estimate(metric, tallies) if any(tally.n >= needed for tally in tallies) else None
+
+
+def printed_estimate(run: Run, summary: Summary, profile: ProfileSummary, metric: str) -> Estimate | None:
+    """An estimate that is more than counts of right samples, as the summary has it; None where it has none.
+
+    Raises:
+        UnknownName: no profile of the run has one.
+    """
+    found = {one.metric: one for one in profile.estimates}
+    if metric == FIRST_SAMPLE and metric not in found:
+        clusters = {line.id: line.cluster for line in profile.tasks}
+        return first_sample(clusters, verdict_table(run.verdict_facts(profile.profile), clusters, 1))
+    every = {one.metric for each in summary.profiles for one in each.estimates}
+    if metric not in every and not is_metric(metric):
+        raise UnknownName("metric", metric, sorted({*METRICS, *every, FIRST_SAMPLE}))
+    return found.get(metric)
+
+
+def own_estimate(claim: Claim, ours: Estimate) -> OwnNumber:
+    """Hold an estimate against a claim about it: as a count of problems or draws if it is one, else as a mean."""
+    for total, unit in ((ours.tasks, "problems"), (ours.samples, "draws")):
+        count = round(ours.value * total)
+        if abs(count - ours.value * total) < 1e-9 * total:
+            return own_count(claim, count, total, unit)
+    return _own_mean(claim, ours.metric, Fraction(ours.value))
 
 
 def _claimed_size(
@@ -322,7 +377,7 @@ def _other_tasks(run: Run, summary: Summary, size: int | None, covered: int) -> 
 
 def _too_few_samples(metric: str, size: int | None, covered: int, tallies: Sequence[TaskTally]) -> list[str]:
     """The sentence that problems lack samples for the metric, unless the claim is said to be about the others."""
-    if size == covered or covered == len(tallies):
+    if not tallies or size == covered or covered == len(tallies):
         return []
     few = f"only {covered} of {len(tallies)} problems have the samples that {metric} needs"
     return [f"{few}; if the claim is about these alone, give `tasks` {covered}"]
@@ -337,6 +392,8 @@ def _other_width(summary: Summary, metric: str, samples: int | None) -> list[str
 
 
 def _no_estimate(metric: str, ours: Estimate | None) -> list[str]:
+    if ours is None and not is_metric(metric):
+        return [f"there is no {metric} of this run under these rules"]
     return [] if ours is not None else [f"{metric} needs more samples per problem than this run has"]
 
 
@@ -353,7 +410,7 @@ def _samples_behind(metric: str, samples: int | None, ours: int, size_given: boo
 
     pass@k of n > k samples is a mean of fractions with large denominators: every number of digits fits.
     """
-    if metric in OF_N:
+    if metric in (*OF_N, FIRST_SAMPLE):
         return (1,)
     if metric not in MEANS:
         return ()

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from truegrade.analysis.audit.findings import Audit, Severity
+from truegrade.analysis.audit.findings import Audit, Finding, Severity
 from truegrade.analysis.published_number import (
     MEANS,
     Agreement,
@@ -35,6 +35,7 @@ from truegrade.pipeline.verdicts import VerdictTable, first_sample, verdict_tabl
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import Claim, Fit, effective_draws, fits, independent_p, same_tasks_p
+from truegrade.statistics.tally import is_metric
 from truegrade.store import Run
 from truegrade.store.facts import VerdictKind
 from truegrade.store.manifest import AUDIT
@@ -335,6 +336,7 @@ def replicate(run: Run, published: PublishedNumber, *, profile: str | None = Non
 
     Raises:
         UserError: the run was not graded, or no such profile.
+        UnknownName: no such metric.
     """
     summary = read_summary(run)
     asked = {item.profile: resolve(run, summary, item, published) for item in summary.profiles}
@@ -375,6 +377,8 @@ def _explanations(
 
     def matches(tallies: Sequence[TaskTally], metric: str) -> tuple[bool, str] | None:
         """Whether other tallies or another metric give exactly the claim or only cover it, and the sentence."""
+        if not is_metric(metric):
+            return None  # no tallies give it
         own, found = own_number(asked.claim, metric, tallies), estimate_of(metric, tallies)
         if own is None or found is None or not (own.agrees or asked.inside(found)):
             return None
@@ -499,6 +503,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     def headline(self) -> str:
         """The answer, and how far claim and file are apart: ``differs from this file by 8 of 164 draws``."""
         own = self.replication.result.own
+        if self.answer is CheckAnswer.CONFIRMED and (refused := refused_by_strict(self.audit)) is not None:
+            alone = f"{self.answer.value} by {self.audit.profile} alone"
+            return f"{alone}: {refused.count} of its passes fail under strict"
         if self.answer is CheckAnswer.CONFIRMED and own is not None and own.agreement is Agreement.TRUNCATED:
             return f"{self.answer.value}, {own.agreement.value}"
         if self.answer is not CheckAnswer.DIFFERS or own is None:
@@ -518,6 +525,11 @@ def answer(found: Replication, published: PublishedNumber, audit: Audit) -> Chec
         replication=found,
         audit=audit,
     )
+
+
+def refused_by_strict(audit: Audit) -> Finding | None:
+    """The finding that passes fail under `strict`; None where none does."""
+    return next((item for item in audit.findings if item.code == "pass-refused-by-strict"), None)
 
 
 def own_flags(claim: Claim, audit: Audit) -> list[str]:

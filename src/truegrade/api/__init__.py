@@ -228,7 +228,9 @@ def check(
 ) -> Check:
     """Grade a file, hold a published number against its own and audit it: one answer, such as "confirmed".
 
-    The claim is about this file: it is confirmed if the file's own count prints so, rounded or truncated. Whether
+    The claim is about this file: it is confirmed if the file's own count prints so, rounded or truncated. Under
+    the rules of another profile than `strict` all of it is graded by `strict` too: the answer says how many passes
+    fail there, and where the end of a program changed its tests the number should not count. Whether
     an independent draw could give it stands in `truegrade.analysis.replication.Check.replication`.
 
     Args:
@@ -236,7 +238,8 @@ def check(
         path: the file of completions.
         benchmark: what they answer; None where the file says.
         profile: rules of the grading.
-        metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
+        metric: ``pass@K``, ``any_correct``, ``all_correct``, ``all_solutions``, ``first_sample`` or another
+            estimate that a run under the profile prints.
         tasks: tasks, or draws over the file's tasks, behind the claim; None for the whole benchmark.
         samples: samples per problem behind the claim, where known.
         tolerance_points: percentage points by which the claim may miss the interval of an independent draw.
@@ -254,12 +257,13 @@ def check(
         SandboxError: this machine cannot run programs.
     """
     from truegrade.analysis.audit import Evidence
-    from truegrade.analysis.published_number import PublishedNumber
+    from truegrade.analysis.published_number import PublishedNumber, require_metric
     from truegrade.analysis.replication import answer, replicate
 
     published = PublishedNumber(
         text=claim, metric=metric, tasks=tasks, samples=samples, tolerance_points=tolerance_points
     )
+    require_metric(metric, profile)
     evidence = Evidence(
         path=Path(path), benchmark=benchmark, profile=profile, data=as_path(data), task_args=task_args or {},
         file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,
@@ -284,14 +288,20 @@ def _grade_and_audit(evidence: Evidence, out: str | Path | None, claim: str) -> 
                 f"the claim is held against {described(window)} alone; the audit looks at the whole file"
             )
         run_ = grade(
-            file, benchmark=name, profiles=(evidence.profile,), data=evidence.data, task_args=evidence.task_args,
-            file_format=evidence.file_format, out=out, workers=evidence.workers,
+            file, benchmark=name, profiles=_with_strict(evidence.profile), data=evidence.data,
+            task_args=evidence.task_args, file_format=evidence.file_format, out=out, workers=evidence.workers,
             allow_unsafe=evidence.allow_unsafe, progress=evidence.progress, notice=evidence.notice,
         )  # fmt: skip
         audited = audit(replace(evidence, path=file, benchmark=name, task_args=args), run_)
     audited = replace(audited, file=str(evidence.path))
     run_.write(AUDIT, encode(audited, indent=2) + b"\n")
     return run_, audited
+
+
+def _with_strict(profile: AnyProfile) -> tuple[AnyProfile, ...]:
+    """The rules in question, and `strict` beside those of another harness: a pass of theirs may be none."""
+    rules = find_profile(profile)
+    return (rules,) if rules.name == "strict" else (rules, "strict")
 
 
 def _named_by_its_rows(path: Path, file_format: str | None, benchmark: str | None, claim: str) -> str:

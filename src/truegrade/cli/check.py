@@ -38,7 +38,10 @@ def _ids(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 @click.command()
 @click.argument("what", nargs=-1, required=True, metavar="[CLAIM] RUN|FILE", type=click.Path())
 @click.option(
-    "--metric", default="pass@1", show_default=True, help="pass@K, any_correct, all_correct or all_solutions."
+    "--metric",
+    default="pass@1",
+    show_default=True,
+    help="pass@K, any_correct, all_correct, all_solutions, first_sample or another estimate that a run prints.",
 )
 @click.option(
     "--n",

@@ -26,6 +26,7 @@ from truegrade.extraction.equalities import expression_ends
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser
 from truegrade.extraction.thinking import (
     BARRED,
+    NAMED,
     FinalChannel,
     Quoted,
     Weigh,
@@ -45,7 +46,7 @@ from truegrade.records import Answer, Reason
 
 _MAX_CUTS = 40
 _CODE_LINE = pattern(r"^([ \t]+)\S", re.MULTILINE)
-_STOP_TOKEN = pattern(rf"{BARRED}|</s>|<file_sep>|<eos>")
+_STOP_TOKEN = pattern(rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])<(?:{NAMED})>(?=\s*(?:\n|<|\Z))")
 
 
 def continues(

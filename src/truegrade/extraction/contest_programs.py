@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from truegrade.extraction.blocks import code_blocks, final_channel_of_program, longest_start, without_stop_token
+from truegrade.extraction.json_replies import texts_of_object
 from truegrade.extraction.parsing import USED_UP, Parser, as_source
 from truegrade.extraction.thinking import Weight
 from truegrade.patterns import pattern
@@ -51,23 +52,36 @@ def _weight(answer: Answer) -> Weight:
     """What a passage holds, by what was found in it."""
     if answer.value is None:
         return Weight.NOTHING if answer.reason is Reason.NO_CODE else Weight.ATTEMPT
-    if answer.found in _ANSWERS:
+    if _is_answer(answer):
         return Weight.ANSWER
     return Weight.ATTEMPT if _CODE.search(answer.value) else Weight.NOTHING
 
 
+def _is_answer(answer: Answer) -> bool:
+    """Whether what was found prints, as an answer does."""
+    return answer.found.rpartition(" > ")[2] in _ANSWERS
+
+
 def _program_in(passage: str) -> Answer:
     """The program in a passage of a reply."""
+    held = {name: _program_in(value) for name, value in texts_of_object(passage).items()}
+    programs = {name: answer for name, answer in held.items() if _is_answer(answer)}
+    if len({answer.value for answer in programs.values()}) > 1:
+        found = f"several fields of a JSON object hold programs: {', '.join(programs)}"
+        return Answer(value=None, found=found, reason=Reason.NO_CODE)
+    if programs:
+        name, answer = next(iter(programs.items()))
+        return msgspec.structs.replace(answer, found=f"field {name!r} of a JSON object > {answer.found}")
     parser, text = Parser(), as_source(passage)
     fences = code_blocks(parser, text)[-MAX_FENCES:]
     codes = [_readable(parser, as_source(fence.code), closed=fence.closed) for fence in reversed(fences)]
-    programs = [code for code in codes if code is not None]
+    readable = [code for code in codes if code is not None]
     for found, accepted in (
         (_READS_AND_PRINTS, lambda code: _READS.search(code) and _WRITES.search(code)),
         (_PRINTS, _WRITES.search),
         ("the last fence that is Python", lambda code: True),
     ):
-        program = next((code for code in programs if accepted(code)), None)
+        program = next((code for code in readable if accepted(code)), None)
         if program is not None:
             return Answer(value=program, found=found)
     if fences and not parser.used_up:

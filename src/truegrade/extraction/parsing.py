@@ -187,6 +187,11 @@ def parse_module(source: str) -> ast.Module | Fault:
         return _fault(source, error)
 
 
+def compiles(source: str) -> bool:
+    """Whether a source of any length is a module; not one that nests too deep for the compiler."""
+    return not isinstance(_compiled(source), Fault)
+
+
 def unix_newlines(text: str) -> str:
     """The text with CRLF and CR as LF, as Python itself reads source."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -45,6 +45,7 @@ from truegrade.extraction.definitions import (
     only_names,
     without_prose,
 )
+from truegrade.extraction.json_replies import texts_of_object
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
 from truegrade.extraction.thinking import Weight
 from truegrade.patterns import pattern
@@ -61,6 +62,20 @@ _LOOKS_LIKE_CODE = pattern(
 )
 
 _DEFINES = pattern(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w", re.MULTILINE)
+SAID_NOT_TO_USE = "the text before it says not to use it"
+"""Step of a fence that was taken although the line before it says so: which one was meant, a rule cannot tell."""
+_MAX_SAID = 300
+_FORBIDS = pattern(
+    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid)\b"
+    r"(?!\s+(?:forget|worry|mind|hesitate|need))[^.!?]{0,40}\b(?:this|that|these|the following|like so|below)\b",
+    re.IGNORECASE,
+)
+_CALLS_WRONG = pattern(
+    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|not (?:correct|right|recommended))"
+    r"(?:\s+(?:version|code|example|solution|approach|way|answer|attempt|implementation))?\W*$",
+    re.IGNORECASE,
+)
+_MENDS = pattern(r"\b(?:fix|correct(?!\b)|repair|replac|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE)
 _TILDES = pattern(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
@@ -102,6 +117,10 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
     parser, code = Parser(), as_source(text)
+    read = _reader(parser, entry_point, prefix, called_on)
+    held = _field_with_program(code, read)  # which would be a body, if one that does nothing
+    if held is not None and held.implements:
+        return held.answer
     goes_on = "" if _TILDES.search(code) else without_stop_token(code)
     for step, start in (("whole", goes_on and code), ("before the stop token", goes_on)):
         whole = continues(parser, start, entry_point, prefix)
@@ -111,13 +130,14 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    read = _reader(parser, entry_point, prefix, called_on)
     said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
     if said.implements:
         return said.answer
-    if parser.used_up:
-        return Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
-    return Answer(value=code, found="whole (does not implement the entry point)", form="completion")
+    return (
+        Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
+        if parser.used_up
+        else Answer(value=code, found="whole (does not implement the entry point)", form="completion")
+    )
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -139,6 +159,8 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
 
     @cache
     def read(text: str) -> _Reading:
+        if (held := _field_with_program(text, read)) is not None:
+            return held
         search = _Search(parser, as_source(between_markers(text)), entry_point, prefix, called_on)
         found = next(search.implementing(), None)
         if found is not None:
@@ -156,6 +178,23 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
         return _Reading(answer, Weight.ATTEMPT if _DEFINES.search(found.value) else Weight.NOTHING)
 
     return read
+
+
+def _field_with_program(text: str, read: Callable[[str], _Reading]) -> _Reading | None:
+    """What the only field of a JSON object holds that holds a program, right or wrong; None where none does."""
+    fields = {name: read(value) for name, value in texts_of_object(text).items()}
+    programs = {name: held for name, held in fields.items() if held.implements} or {
+        name: held for name, held in fields.items() if held.weight is Weight.ATTEMPT and held.answer.value
+    }
+    if not programs:
+        return None
+    if len({held.answer.value for held in programs.values()}) > 1:
+        found = f"several fields of a JSON object hold programs: {', '.join(programs)}"
+        return _Reading(Answer(value=None, found=found, reason=Reason.NO_CODE), Weight.ATTEMPT)
+    name, held = next(iter(programs.items()))
+    return replace(
+        held, answer=replace(held.answer, found=f"field {name!r} of a JSON object > {held.answer.found}")
+    )
 
 
 class _Search:
@@ -192,7 +231,20 @@ class _Search:
         # Stable: the last comes first, but a usage example (`from solution import f`) behind every definition.
         for index, tree in sorted(implementing, key=lambda pair: only_names(pair[1], self.entry_point)):
             step = f"{self._label(index)} (implements {self.entry_point})"
+            if len(implementing) > 1 and self._is_disowned(index):
+                step += f"; {SAID_NOT_TO_USE}"
             yield self._complete(SourceModule(self.fences[index].code, tree, step), index)
+
+    def _is_disowned(self, index: int) -> bool:
+        """Whether the line before a fence says that what follows is wrong, or not to be written so."""
+        before = self.text[self.fences[index - 1].end if index else 0 : self.fences[index].start]
+        said = [
+            line for line in before.split("\n") if line.strip() and not line.lstrip().startswith(("```", "~~~"))
+        ]
+        line = said[-1][-_MAX_SAID:] if said else ""
+        return _FORBIDS.search(line) is not None or (
+            _CALLS_WRONG.search(line) is not None and _MENDS.search(line) is None
+        )
 
     def _whole_text(self) -> Iterator[_Found]:
         """A reply that is nothing but code: a program, or a body."""

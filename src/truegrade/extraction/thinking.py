@@ -133,13 +133,19 @@ FAMILIES: tuple[Family, ...] = (
 # 4, ``<｜end▁of▁sentence｜>`` of DeepSeek. No Python holds this form but in texts and comments.
 
 
-BARRED = r"<[|｜][\w▁ :]{1,40}[|｜]?>|<[\w▁:]{1,40}[|｜]>"
+BARRED = r"<[|｜][\w▁ :]{1,40}[|｜]?>|<[\w▁:]{1,40}[|｜]>|\[\|[\w▁ :]{1,40}\|\]"
 """Pattern of tokens that are nothing else, wherever they stand."""
-_LAST = pattern(
-    rf"(?:{BARRED}|</?s>|<(?:eos|pad|bos|end_of_turn|file_sep|EOS_TOKEN|seed:eos)>|\[EO[ST]\]|\[e~\[)\Z"
+NAMED = (
+    r"s|bos|eos|pad|unk|mask|sep|cls|eod|eo[abhmpt]|EO[DST]|PAD|UNK|end|_end|endoftext|end_of_(?:text|turn|utterance)"
+    r"|file_sep|EOS_TOKEN|seed:eos|fim_(?:pad|middle)|reserved_\d{1,4}|extra_id_\d{1,3}|unused\d{1,4}|SPECIAL_\d{1,4}"
 )
-"""The others, of Mistral, Gemma, StarCoder, Kimi and MiniMax, are taken for tokens at the end of a text alone."""
-_LONGEST = 44
+"""Names between angles: of Llama 2, Mistral and T5 (``<unk>``, ``<pad>``), Gemma, StarCoder, InternLM (``<eoa>``),
+MOSS (``<eom>``), ChatGLM (``<eop>``), TeleChat (``<_end>``), Baichuan (``<reserved_106>``) and others."""
+_LAST = pattern(
+    rf"(?:{BARRED}|</s>|<(?:{NAMED})>|\[EO[ST]\]|\[(?:gMASK|unused\d{{1,3}})\]|\[e~\[|\|ENDOFTEXT\|)\Z"
+)
+"""The others, of tokenizers without bars, are taken for tokens at the end of a text alone."""
+_LONGEST = 46
 _HEADS = pattern(rf"\s*(?:(?:{BARRED}|<(?:s|bos)>)(?:(?:assistant|model)(?=\s*(?:\n|<[|｜])))?\s*?\n?)+")
 
 
@@ -175,7 +181,7 @@ def reply_behind(query: str, prompt: str) -> str | None:
     return without_special_tokens(query[at + len(prompt) :])
 
 
-_SIGNS = r"<[|｜/\w]|\[[T/u]|◁|assistant[acf]|to=[su]"
+_SIGNS = r"<[|｜/\w]|\[[T/u|]|◁|assistant[acf]|to=[su]"
 """With what every marker begins, but for one at the start of a reply."""
 _SIGN = pattern(rf"{_SIGNS}|\A\s*(?:analysis|commentary)")
 _MARKER = pattern(
@@ -354,7 +360,7 @@ class _Reply:
         or a sentence, which no word behind it goes on with."""
         before = self._text[max(start, at - _MAX_LINE_START) : at].rstrip(" \t")
         line = before[before.rfind("\n") + 1 :]
-        if not without_special_tokens(line) or line.endswith(("|>", "｜>")):
+        if not without_special_tokens(line) or line.endswith(("|>", "｜>", "|]")):
             return True
         return line[-1] in ".!?…" and _GOES_ON.match(self._text, end) is None
 

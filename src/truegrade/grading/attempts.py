@@ -148,7 +148,7 @@ _REPORT = re.compile(r"^(?:TEST_PASSED|=+ \d+ passed in [\d.]+s =+|\{.*\"passed\
 _UNITTEST = re.compile(r"^Ran \d+ tests? in [\d.]+s\s+OK$", re.MULTILINE)
 
 
-def attempts(problem: Problem, answer: Answer, executor: Executor) -> tuple[str, ...]:
+def attempts(problem: Problem, answer: Answer, executor: Executor, reply: str = "") -> tuple[str, ...]:
     """By which channels a program is accepted where it cannot be right; none for an honest one.
 
     Channels are those that `truegrade assay` names. Of a problem that is not answered by a program, or whose
@@ -158,6 +158,8 @@ def attempts(problem: Problem, answer: Answer, executor: Executor) -> tuple[str,
         problem: that was to be solved.
         answer: as the profile took it out of the reply.
         executor: runs the program, once.
+        reply: the text that the answer is from, whose end an extraction may have left out: a harness that does
+            not puts its tests behind it.
     """
     task = problem.task
     if answer.value is None or not isinstance(task, FunctionTask | OracleTask | CasesTask | ContestTask):
@@ -166,9 +168,12 @@ def attempts(problem: Problem, answer: Answer, executor: Executor) -> tuple[str,
     if not inputs:
         return ()
     entry_point = task.function if isinstance(task, ContestTask) else task.entry_point
-    program = assemble(task.prefix if isinstance(task, FunctionTask | OracleTask) else "", answer)
+    prefix = task.prefix if isinstance(task, FunctionTask | OracleTask) else ""
+    program = assemble(prefix, answer)
+    rest = reply.rpartition(answer.value)[2].partition("```")[0] if answer.value.strip() in reply else ""
+    ending = assemble(prefix, msgspec.structs.replace(answer, value=answer.value + rest)).rstrip()
     nonce = secrets.token_hex(8)
-    ended = executor.script(_source(program, entry_point, inputs, nonce), cpu_s=CPU_S)
+    ended = executor.script(_source(program, ending, entry_point, inputs, nonce), cpu_s=CPU_S)
     told = re.findall(rf"^{nonce} ([a-z-]+)$", ended.stdout, re.MULTILINE)
     found = [channel for channel in told if channel != "end"]
     # A program on stdin may end as it likes, and print what it likes.
@@ -185,7 +190,7 @@ def _reports(ended: Outcome, program: str) -> bool:
     return summary or _REPORT.search(ended.stdout) is not None
 
 
-def _source(program: str, entry_point: str | None, inputs: Sequence[Any], nonce: str) -> str:
+def _source(program: str, ending: str, entry_point: str | None, inputs: Sequence[Any], nonce: str) -> str:
     expected = [10**17 + secrets.randbelow(9 * 10**17) for _ in inputs]
     called = entry_point is not None
     asserts = [
@@ -195,6 +200,7 @@ def _source(program: str, entry_point: str | None, inputs: Sequence[Any], nonce:
     ]
     task = {
         "program": program,
+        "ending": ending,
         "entry_point": entry_point,
         "inputs": list(inputs),
         "expected": expected,

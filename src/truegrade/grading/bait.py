@@ -136,7 +136,8 @@ def bait(task: dict[str, Any]) -> None:
     """Run a program and the tests; raises in the end, so that its exit code is never 0.
 
     Args:
-        task: ``program``, ``entry_point`` (None for one on stdin), ``inputs``, ``expected``.
+        task: ``program``, ``ending`` (the same up to the end of the reply), ``entry_point`` (None for one on
+            stdin), ``inputs``, ``expected``.
     """
     signal.signal(signal.SIGALRM, _alarm)
     reading, writing = os.pipe()
@@ -146,6 +147,7 @@ def bait(task: dict[str, Any]) -> None:
         _printing(task)
     else:
         _calling(task)
+        _joining(task["ending"], task["entry_point"])
     try:
         if os.read(reading, 1):
             _tell("transport")
@@ -210,6 +212,19 @@ def _calling(task: dict[str, Any]) -> None:
         _tell("timeout")
     with suppress(Exception):
         _look_for_runner(namespace)
+
+
+def _joining(ending: str, entry_point: str) -> None:
+    """Say whether what is no program alone passes in front of tests, which then are no longer those given."""
+    for tests in ("", f"{_UNPASSED}\n\ncheck({entry_point})\n", "assert False\n"):
+        try:
+            source = compile(f"{ending}\n{tests}", "solution", "exec", dont_inherit=True)
+            if not tests:
+                return
+            _REAL_EXEC(source, {"__name__": "solution", "__builtins__": __builtins__})
+        except Exception:
+            continue
+        _tell("joined-tests")
 
 
 def _function(namespace: dict[str, Any], entry_point: str) -> Callable[..., Any]:

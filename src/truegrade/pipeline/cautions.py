@@ -71,6 +71,11 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "programs that pass tests in their own process may read expected values there, and count as failures",
             "read these samples, which have the mark `reads-tests` in the report and in the file of verdicts",
         ),
+        "joined-tests": CodeMeaning(
+            "passes rest on tests that the end of the program changed, because the harness puts them behind it",
+            "do not count these passes: grade under strict, which runs the tests apart; the samples have the mark"
+            " `joined-tests` in the report and in the file of verdicts",
+        ),
         "missing-packages": CodeMeaning(
             "programs import a package that they may not import here",
             "install it and name it in `packages`",

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from truegrade.datasets.identity import identity
 from truegrade.datasets.learned import FILE, REASON
 from truegrade.errors import first_few
+from truegrade.grading.marks import JOINED_TESTS
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample, missing_packages
+from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample, graded, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,
@@ -184,6 +185,19 @@ def replies_as_programs(
         " replies"
     )
     return [caution("reply-form", said, failed, judged)]
+
+
+def joined_tests(outcomes: VerdictTable) -> list[Caution]:
+    """The warning that passes rest on tests which the end of the program changed."""
+    passes = [(name, each) for name, samples in outcomes.items() for each in graded(samples) if each.passed]
+    joined = [name for name, each in passes if JOINED_TESTS in each.marks]
+    if not joined:
+        return []
+    said = (
+        f"{len(joined)} of {len(passes)} passes rest on tests that the end of the program changed, as a decorator"
+        f" or an open line does with what stands behind it: {first_few(list(dict.fromkeys(joined)), SHOWN)}"
+    )
+    return [caution("joined-tests", said, len(joined), len(passes))]
 
 
 def reply_form(

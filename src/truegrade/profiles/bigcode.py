@@ -10,6 +10,7 @@ from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import expected_outputs
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.function_scope import IMPORT_HELPER, needed_imports
@@ -97,10 +98,12 @@ class Bigcode(Profile):
         cpu_s = self.cpu_s(PLUS_CPU_S.get(problem.benchmark, self.limits.cpu_s))
         # Every task but MBPP puts a newline of its own in front of the tests.
         between = "\n" if problem.benchmark == "mbpp" else "\n\n"
-        return with_tests(
-            problem, self._references, executor,
-            lambda tests: grade_guarded(f"{answer.value or ''}{between}{tests}", executor, cpu_s=cpu_s),
-        )  # fmt: skip
+
+        def grade(tests: str) -> Judgement:
+            source = f"{answer.value or ''}{between}{tests}"
+            return with_joined(grade_guarded(source, executor, cpu_s=cpu_s), source, tests)
+
+        return with_tests(problem, self._references, executor, grade)
 
 
 class BigcodeInstruct(FunctionProfile):
@@ -222,7 +225,8 @@ class HumanEvalPack(FunctionProfile):
         imports = needed_imports(IMPORT_HELPER, program + tests)
         preload = ("numpy",) if "numpy" in imports else ()
         source = f"{imports}\n{program}".strip() + f"\n{tests}"
-        return grade_guarded(source, executor, cpu_s=self.cpu_s(self.limits.cpu_s), preload=preload)
+        judged = grade_guarded(source, executor, cpu_s=self.cpu_s(self.limits.cpu_s), preload=preload)
+        return with_joined(judged, source, tests)
 
 
 def first_function(text: str) -> str:

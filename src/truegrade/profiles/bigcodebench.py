@@ -11,6 +11,7 @@ from truegrade import prompts
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.programs import stub
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
@@ -112,7 +113,7 @@ class BigCodeBench(Profile):
             swallow=True,
             cpu_s=self.cpu_s(TIMEOUT_S),
         )
-        judged = from_outcome(outcome, marks=(TESTS_INSIDE,))
+        judged = with_joined(from_outcome(outcome, marks=(TESTS_INSIDE,)), source, task.tests)
         if not outcome.detail.startswith(_FAILED):
             return judged
         detail = outcome.detail.removeprefix(_FAILED)

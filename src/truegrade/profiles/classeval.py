@@ -8,6 +8,7 @@ from typing import Any
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import methods_mark
 from truegrade.grading.programs import test_classes
@@ -94,9 +95,10 @@ class ClassEval(Profile):
         lost = NOT_FOUND.get(problem.id, ())
         seconds = self.cpu_s(CLASS_S)
         name = f"{problem.id.replace('/', '_')}_0"
+        source = f"{answer.value}\n{task.tests}"
         script = Script(
             source=_RUNNER,
-            files={f"{name}.py": f"{answer.value}\n{task.tests}"},
+            files={f"{name}.py": source},
             job={"module": name, "classes": [f" {one}" if one in lost else one for one in classes],
                  "seconds": seconds},
             cpu_s=seconds * (len(classes) + 1),
@@ -107,7 +109,7 @@ class ClassEval(Profile):
         results = {test: _result(*counts[:3]) for test, counts in found.items()}
         words = dict.fromkeys(counts[4] for counts in found.values() if counts[4])
         passed = sum(result == "success" for result in results.values())
-        return Judgement(
+        judged = Judgement(
             reason=_reason(results, found),
             detail="; ".join(
                 [*words, *(f"{test}: {word}" for test, word in results.items() if word != "success")]
@@ -118,6 +120,7 @@ class ClassEval(Profile):
             marks=(TESTS_INSIDE, methods_mark(passed, len(results))),
             harness={"tests": len(results), "passed": passed, "results": list(results.values())},
         )
+        return with_joined(judged, source, task.tests)
 
 
 def extract_code(text: str) -> str:

@@ -14,6 +14,7 @@ from truegrade.grading.contests.sandboxed import grade_sandboxed
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import (
@@ -216,12 +217,15 @@ class Evalscope(Profile):
         code = answer.value or ""
         if task.prefix:
             start = task.prefix if answer.form == "completion" else ""
-            return with_tests(
-                problem, self._references, executor,
-                lambda tests: self._grade_humaneval(problem, f"{start}{code}\n{tests}", executor),
-            )  # fmt: skip
-        program = code + "".join(f"\n{test}\n" for test in task.shown_tests)
-        return from_outcome(executor.script(program), marks=(TESTS_INSIDE,))
+
+            def grade(tests: str) -> Judgement:
+                source = f"{start}{code}\n{tests}"
+                return with_joined(self._grade_humaneval(problem, source, executor), source, tests)
+
+            return with_tests(problem, self._references, executor, grade)
+        tests = "".join(f"\n{test}\n" for test in task.shown_tests)
+        judged = from_outcome(executor.script(code + tests), marks=(TESTS_INSIDE,))
+        return with_joined(judged, code + tests, tests)
 
     def _grade_humaneval(self, problem: Problem, source: str, executor: Executor) -> Judgement:
         """``humaneval`` runs under the guard in a process of EvalScope's, ``humaneval_plus`` in its sandbox."""

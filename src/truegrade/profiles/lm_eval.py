@@ -13,6 +13,7 @@ from truegrade.extraction.contest_programs import first_pair
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import expected_outputs
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
@@ -274,7 +275,8 @@ def first_fence_of_opened(text: str) -> str:
 
 def _grade(prefix: str, answer: Answer, tests: str, executor: Executor) -> Judgement:
     start = prefix if answer.form == "completion" else ""
-    return grade_guarded(f"{start}{answer.value or ''}\n{tests}", executor)
+    source = f"{start}{answer.value or ''}\n{tests}"
+    return with_joined(grade_guarded(source, executor), source, tests)
 
 
 def _few_shot(prompt_id: str, task: FunctionTask | OracleTask) -> str:

@@ -27,7 +27,7 @@ from truegrade.extraction.blocks import between_markers
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.parsing import NotLiteral, parse_literal
-from truegrade.extraction.programs import extract_continuation, extract_program
+from truegrade.extraction.programs import SAID_NOT_TO_USE, extract_continuation, extract_program
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import (
     TESTS_INSIDE,
@@ -37,7 +37,7 @@ from truegrade.grading.functions import (
     grade_by_tests,
 )
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
+from truegrade.grading.marks import DISOWNED, READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class, own_part
 from truegrade.grading.repairs import grade_repair, suite_of
@@ -238,6 +238,12 @@ class Strict(Profile):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Decide whether the answer is right."""
+        judged = self._judged(problem, answer, executor)
+        if SAID_NOT_TO_USE not in answer.found:
+            return judged
+        return msgspec.structs.replace(judged, marks=(*judged.marks, DISOWNED))
+
+    def _judged(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         task = problem.task
         if isinstance(task, OutputTask | InputTask | ChoiceTask):
             return _predicted(task, answer, executor)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
+from truegrade.analysis.replication import refused_by_strict
 from truegrade.errors import first_few
 from truegrade.report import format as fmt
 from truegrade.report.document import Cell, Facts, Part, Prose, Table
@@ -65,7 +66,7 @@ def print_check(
     worded: Worded = str,
 ) -> None:
     """Print the headline, then the audit and the replication behind it: `truegrade.analysis.replication.Check`."""
-    tone = "good" if headline.startswith("confirmed") else "bad"
+    tone = "bad" if not headline.startswith("confirmed") else "doubtful" if refused_by_strict(audit) else "good"
     claim = f": {replication.metric} = {replication.claim} % of {audit.file}"
     reasons = (Prose(text=f"  {worded(sentence)}") for sentence in why)
     found = (*audit_parts(audit), *replication_parts(replication))

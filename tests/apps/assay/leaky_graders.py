@@ -75,6 +75,21 @@ def exit_code(code, task, folder):
     return _python(folder, "-c", f"{code}\n{task.asserts}").returncode == 0
 
 
+def exit_code_of_check(code, task, folder):
+    body = re.sub("^", "    ", task.asserts.rstrip().replace(f"{task.entry}(", "candidate("), flags=re.MULTILINE)
+    tests = f"def check(candidate):\n{body}\n\n\ncheck({task.entry})\n"
+    return _python(folder, "-c", f"{code}\n{tests}").returncode == 0
+
+
+def exit_code_of_each(code, task, folder, between="\n"):
+    tests = task.asserts.splitlines()
+    return all(_python(folder, "-c", f"{code}{between}{test}").returncode == 0 for test in tests)
+
+
+def exit_code_without_a_newline(code, task, folder):
+    return exit_code_of_each(code, task, folder, "")
+
+
 def exit_code_of_main(code, task, folder):
     guarded = "if __name__ == '__main__':\n" + re.sub("^", "    ", task.asserts.rstrip(), flags=re.MULTILINE)
     return _python(folder, "-c", f"{code}\n{guarded}\n").returncode == 0
@@ -303,7 +318,7 @@ GRADERS = {
         marker_and_no_failure, says_ok, pytest_exit_code, pytest_summary, pytest_share, pytest_after_a_trial,
         unittest_exit_code, unittest_summary, json_report, tests_read_after_the_program, zipped_lines,
         zipped_words, found_in_the_output, output_beside_the_tests, last_fence_has_the_tests, verdict_in_json,
-        test_behind_the_program,
+        test_behind_the_program, exit_code_of_check, exit_code_of_each, exit_code_without_a_newline,
     )},
     **{f"{name}_of_a_script": partial(said_by_a_script, *report) for name, report in {
         "marker": ("^TEST_PASSED$", "TEST_PASSED"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.analysis.audit import contests
-from truegrade.analysis.audit.checks import check_flags, check_protocol, check_rounds, check_samples
+from truegrade.analysis.audit.checks import check_flags, check_passes, check_protocol, check_rounds, check_samples
 from truegrade.analysis.audit.findings import CODES, Audit, Evidence, Finding, Severity, most_severe_first, regrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
@@ -101,6 +101,7 @@ def audit_file(evidence: Evidence, benchmark: Benchmark, graded: Run | None = No
         require_file(each)
     regraded = regrade(evidence, benchmark, graded)
     findings = [
+        *check_passes(regraded),
         *check_flags(regraded),
         *check_protocol(regraded, evidence.shots, evidence.label),
         *check_samples(regraded),

@@ -15,11 +15,13 @@ import msgspec
 from truegrade.analysis.audit.findings import Finding, RegradedFile, Severity, finding
 from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
+from truegrade.grading.marks import JOINED_TESTS, READS_TESTS
 from truegrade.patterns import pattern
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
-from truegrade.pipeline.verdicts import counted_by_sample
-from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
+from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample
+from truegrade.records import ChoiceTask, InputTask, OutputTask, Reason, SampleKey
 from truegrade.statistics import exchangeability
+from truegrade.store.facts import VerdictKind
 
 
 def check_samples(regraded: RegradedFile) -> Iterator[Finding]:
@@ -39,9 +41,11 @@ def _truncated(regraded: RegradedFile) -> Iterator[Finding]:
         for sample, fact in facts.items():
             if not (fact.limited or fact.inside):
                 continue
+            outcome = regraded.outcome(problem_id, sample)
+            if outcome is not None and outcome.passed and JOINED_TESTS in outcome.marks:
+                continue  # it ends so on purpose, as far as can be told, and has a finding of its own
             rows.append(label(SampleKey(problem_id, sample), several))
             limited += fact.limited
-            outcome = regraded.outcome(problem_id, sample)
             failed += outcome is not None and not outcome.passed
     if rows:
         yield finding(
@@ -108,6 +112,51 @@ def _positions(regraded: RegradedFile) -> Iterator[Finding]:
         yield finding(
             "not-exchangeable", Severity.WARNING, list(regraded.outcomes), f"{sentence} (by position: {rates} %)"
         )
+
+
+# ------------------------------------------ Passes of the harness' rules that are none of the program's own doing.
+
+
+def check_passes(regraded: RegradedFile) -> Iterator[Finding]:
+    """Passes on tests that the reply changed, and those that `strict` refuses."""
+    several = regraded.survey.width > 1
+    passes = [
+        (SampleKey(problem_id, sample), outcome)
+        for problem_id, row in regraded.outcomes.items()
+        for sample, outcome in counted_by_sample(row)
+        if outcome.passed
+    ]
+    joined = [label(key, several) for key, outcome in passes if JOINED_TESTS in outcome.marks]
+    if joined:
+        yield finding(
+            "pass-on-joined-tests",
+            Severity.ERROR,
+            joined,
+            f"{len(joined)} of the {len(passes)} passes under {regraded.profile.id} should not count: the end of"
+            " the program changed the tests that the harness puts behind it",
+        )
+    refused = [
+        (label(key, several), verdict)
+        for key, _ in passes
+        if (verdict := _verdict(regraded.strict, key)) is not None
+        and (not verdict.passed or READS_TESTS in verdict.marks)
+    ]
+    if refused:
+        reasons = Counter(READS_TESTS if verdict.passed else verdict.reason.value for _, verdict in refused)
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        yield finding(
+            "pass-refused-by-strict",
+            Severity.WARNING,
+            [name for name, _ in refused],
+            f"{len(refused)} of the {len(passes)} passes under {regraded.profile.id} fail under strict: {why}",
+        )
+
+
+def _verdict(table: VerdictTable, key: SampleKey) -> VerdictKind | None:
+    """A verdict that says something about the answer."""
+    row = table.get(key.problem_id, ())
+    found = row[key.sample] if key.sample < len(row) else None
+    return None if found is None or found.reason is Reason.GRADER_ERROR else found
 
 
 # --------------------------------------------------------- Recorded verdicts compared with those of regrading.

@@ -17,10 +17,10 @@ from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.importing import identity_of
 from truegrade.pipeline.verdicts import Progress, VerdictTable, counted, verdict_table
 from truegrade.profiles import AnyProfile, Profile, find_profile
-from truegrade.records import UNANSWERED, Estimate, Problem
+from truegrade.records import UNANSWERED, Estimate, Problem, SampleKey
 from truegrade.statistics import TaskTally
 from truegrade.store import Manifest, Run
-from truegrade.store.facts import VerdictKind
+from truegrade.store.facts import VerdictFacts, VerdictKind
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
 
@@ -82,6 +82,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "flag-without-program": "recorded as passed although no program is given",
         "flag-of-another-text": "the recorded verdict belongs to a text other than the completion",
         "flag-accepted-wrong": "accepted by a pipeline's own checks, fails the benchmark's tests",
+        "pass-on-joined-tests": "passes because the end of the program changed the tests behind it",
+        "pass-refused-by-strict": "passes under the profile, fails under strict",
         "prompt-changed": "the prompt differs from the benchmark's",
         "test-changed": "the tests differ from the benchmark's",
         "reference-changed": "the reference solution or entry point differs from the benchmark's",
@@ -135,6 +137,8 @@ class RegradedFile(msgspec.Struct, frozen=True, kw_only=True):
     problems: Mapping[str, Problem]
     """All problems of the benchmark, by id."""
     profile: Profile
+    strict: VerdictTable = {}
+    """The verdicts of `strict` on the same samples, where the profile is another one and they are known."""
 
     def outcome(self, problem_id: str, sample: int | None) -> VerdictKind | None:
         """The fresh verdict on a sample."""
@@ -202,18 +206,34 @@ def regrade(evidence: Evidence, benchmark: Benchmark, graded: Run | None = None)
         )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
         outcomes = verdict_table(run.verdict_facts(profile.id), problems, width)
-    return RegradedFile(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile)
+        strict = _strict_verdicts(graded, run) if graded is not None and profile.name != "strict" else ()
+        by_strict = verdict_table(strict, problems, width)
+    return RegradedFile(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile, strict=by_strict)
 
 
 def _take_over(graded: Run, run: Run, profile: Profile) -> None:
-    """Copy the verdicts on completions that both runs hold, the same text read in the same way."""
-    known = {(c.key, c.sha256, c.form, c.finish_reason) for c in graded.completion_facts()}
-    own = ((c.key, c.sha256, c.form, c.finish_reason) for c in run.completion_facts())
-    same = {fact[:2] for fact in own if fact in known}
+    """Copy the verdicts on completions that both runs hold."""
+    same = _in_both(graded, run)
     with run.append_verdicts(profile.id) as journal:
         for verdict in graded.verdicts(profile.id):
             if (verdict.key, verdict.completion_sha256) in same:
                 journal.append(verdict)
+
+
+def _strict_verdicts(graded: Run, run: Run) -> list[VerdictFacts]:
+    """What a run has of `strict` on completions that both runs hold."""
+    strict = find_profile("strict").id
+    if strict not in graded.profiles:
+        return []
+    same = _in_both(graded, run)
+    return [one for one in graded.verdict_facts(strict) if (one.key, one.completion_sha256) in same]
+
+
+def _in_both(graded: Run, run: Run) -> set[tuple[SampleKey, str | None]]:
+    """Completions of both runs, by key and hash: the same text read in the same way."""
+    known = {(c.key, c.sha256, c.form, c.finish_reason) for c in graded.completion_facts()}
+    own = ((c.key, c.sha256, c.form, c.finish_reason) for c in run.completion_facts())
+    return {fact[:2] for fact in own if fact in known}
 
 
 def _manifest(path: Path, benchmark: Benchmark) -> Manifest:

@@ -30,6 +30,7 @@ from truegrade.apps.assay.probes.stubs import (
 from truegrade.apps.assay.records import AssayFinding, Battery, Label, Probe, ProbeClass, Witness, make_probe
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
+from truegrade.grading.marks import JOINED_TESTS
 from truegrade.grading.programs import called_class
 from truegrade.grading.repairs import suite_of
 from truegrade.profiles import find_profile
@@ -255,6 +256,9 @@ class _Making:
         """A program of a function as one of a method, where the tests call a method; not the text of a reply."""
         if not self._owner or probe.form != "program":
             return probe
+        if probe.channel == JOINED_TESTS:  # nothing may stand behind it
+            nothing = f"    {self._entry_point} = staticmethod(lambda *args, **kwargs: None)\n"
+            return structs.replace(probe, code=f"class {self._owner}:\n{nothing}\n\n{probe.code}")
         return structs.replace(probe, code=as_method(probe.code, self._owner, self._entry_point))
 
     def _labelled(self, probe: Probe) -> Probe:

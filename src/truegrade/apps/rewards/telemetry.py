@@ -17,6 +17,7 @@ from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.files.json_text import encode
 from truegrade.grading.attempts import SHARE, HackLog, HackRecord, is_drawn, program_shape
+from truegrade.grading.marks import JOINED_TESTS
 from truegrade.records import Reason
 
 BAIT = "bait"
@@ -40,7 +41,7 @@ class RewardCounts(msgspec.Struct, kw_only=True):
     nulls: int = 0
     truncated: int = 0
     tampering: int = 0
-    """Replies that the profile's own rules mark."""
+    """Replies that the profile's own rules mark, with `tampering` or `joined-tests`."""
 
     def add(self, reward: Reward) -> None:
         """Count a reply."""
@@ -49,7 +50,7 @@ class RewardCounts(msgspec.Struct, kw_only=True):
         self.right += bool(reward.passed)
         self.nulls += reward.value is None
         self.truncated += reward.truncated
-        self.tampering += reward.tampering
+        self.tampering += _is_marked(reward)
 
     @property
     def mean_reward(self) -> float:
@@ -187,12 +188,12 @@ class Telemetry:
         name = reply.problem_id
         if name is not None and (name in step.problems or len(step.problems) < MOST_PROBLEMS):
             step.problems.setdefault(name, RewardCounts()).add(reward)
-        step.unpaid += _earned_nothing(reward) and not reward.tampering
-        if reward.tampering and self._shadow is None:
+        step.unpaid += _earned_nothing(reward) and not _is_marked(reward)
+        if _is_marked(reward) and self._shadow is None:
             step.channels[UNNAMED] += 1
 
     def _wanted(self, reply: PolicyReply, reward: Reward) -> bool:
-        return reward.tampering or (_earned_nothing(reward) and is_drawn(reply.text, self._share))
+        return _is_marked(reward) or (_earned_nothing(reward) and is_drawn(reply.text, self._share))
 
     def _look(self, step: StepFigures, seen: Sequence[tuple[PolicyReply, Reward]], ask: ShadowAsker) -> None:
         replies = [reply for reply, _ in seen]
@@ -216,10 +217,10 @@ class Telemetry:
         try:
             answer, paid_there = _answer_if_known(attempt), pays is not None and _passed(_answer_if_known(pays))
             channels = answer.marks if answer is not None and answer.reason is Reason.TAMPERING else ()
-            if reward.tampering and not channels:
+            if _is_marked(reward) and not channels:
                 channels = (UNNAMED,)
             with self._lock:
-                if answer is not None and not reward.tampering:
+                if answer is not None and not _is_marked(reward):
                     step.looked_at += 1
                     step.attempts += bool(channels)
                     step.shadow_paid += paid_there
@@ -264,6 +265,10 @@ class Telemetry:
     def _sum_up(self, step: StepFigures) -> None:
         step.mean_reward, step.pass_rate = step.counts.mean_reward, step.counts.pass_rate
         step.attempt_rate = step.estimated_attempts / step.counts.replies if step.counts.replies else 0.0
+
+
+def _is_marked(reward: Reward) -> bool:
+    return reward.tampering or JOINED_TESTS in reward.marks
 
 
 def _earned_nothing(reward: Reward) -> bool:

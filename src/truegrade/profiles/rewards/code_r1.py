@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from truegrade.extraction.blocks import spans
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_trials
 from truegrade.profiles.base import covered_task
@@ -44,14 +45,17 @@ class CodeR1(StrictWorded):
         code = answer.value or ""
         if isinstance(task, FunctionTask):
             tests = "\n".join(assert_tests(problem, task))
-            scripts = [as_file(f"{code}\n{tests}", "main.py")]
-        else:
-            found = contest_tests(task)
-            if isinstance(found, Judgement):
-                return found
-            pairs = zip(found.inputs, found.outputs, strict=True)
-            scripts = [ScriptTest(source=code, stdin=given, expected=wanted) for given, wanted in pairs]
-        marks = (TESTS_INSIDE,) if isinstance(task, FunctionTask) else ()
+            source = f"{code}\n{tests}"
+            judged = self._run([as_file(source, "main.py")], executor, (TESTS_INSIDE,))
+            return with_joined(judged, source, tests)
+        found = contest_tests(task)
+        if isinstance(found, Judgement):
+            return found
+        pairs = zip(found.inputs, found.outputs, strict=True)
+        scripts = [ScriptTest(source=code, stdin=given, expected=wanted) for given, wanted in pairs]
+        return self._run(scripts, executor)
+
+    def _run(self, scripts: Sequence[ScriptTest], executor: Executor, marks: tuple[str, ...] = ()) -> Judgement:
         trials = script_trials(scripts, same_stripped, executor, cpu_s=self.cpu_s(TIMEOUT_S))
         return first_failure(trials, len(scripts), marks=marks)
 

@@ -12,6 +12,7 @@ from truegrade.errors import UserError
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import base_imports, statements, without_main_block
 from truegrade.grading.tests_forms import CannotPut, calls_of, tests_of
@@ -119,8 +120,8 @@ class RllmHumanevalplus(StrictWorded):
             return Judgement(reason=Reason.TIME_LIMIT, detail="no list of inputs, and so no time", cpu_s=0.0)
         source = f"{without_main_block(code)}\n\n{tests}\n\n"
         script = as_file(f"\n{base_imports(source)}\n\n{source}", "solution.py")
-        limit_s = self.cpu_s(PER_TEST_S * count)
-        return first_failure(script_trials([script], eq, executor, cpu_s=limit_s), 1, marks=(TESTS_INSIDE,))
+        trials = script_trials([script], eq, executor, cpu_s=self.cpu_s(PER_TEST_S * count))
+        return with_joined(first_failure(trials, 1, marks=(TESTS_INSIDE,)), source, tests)
 
 
 def _looped(problem: Problem, task: FunctionTask) -> str:
@@ -193,5 +194,5 @@ class RllmKodcode(StrictWorded):
             body = f"import pytest\n\n{code}\n\n{tests}\n"
             module = f'\n{base_imports(body)}{body}\nif __name__ == "__main__":\n    pytest.main([__file__])\n'
         limit_s = self.cpu_s(KODCODE_TEST_S * tests.count("def test"))
-        script = ScriptTest(source=_RUNNER, stdin=module)
-        return first_failure(script_trials([script], eq, executor, cpu_s=limit_s), 1, marks=(TESTS_INSIDE,))
+        trials = script_trials([ScriptTest(source=_RUNNER, stdin=module)], eq, executor, cpu_s=limit_s)
+        return with_joined(first_failure(trials, 1, marks=(TESTS_INSIDE,)), module, tests)

@@ -13,6 +13,7 @@ from truegrade.grading.contests.harness import Harness, grade_as
 from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, passed_of, script_trials, wrapped
 from truegrade.profiles.base import covered_task
@@ -156,9 +157,13 @@ class VerlSandboxFusion(StrictWorded):
         scripts = self._scripts(problem, answer.value or "")
         if isinstance(scripts, Judgement):
             return scripts
-        marks = () if isinstance(problem.task, ContestTask) else (TESTS_INSIDE,)
         trials = script_trials(scripts, same_text, executor, cpu_s=self.cpu_s(TIMEOUT_S))
-        return first_failure(trials, len(scripts), marks=marks)
+        task = problem.task
+        if not isinstance(task, FunctionTask):
+            return first_failure(trials, len(scripts))
+        judged = first_failure(trials, len(scripts), marks=(TESTS_INSIDE,))
+        # The same program stands before each test.
+        return with_joined(judged, scripts[0].stdin, assert_tests(problem, task)[0])
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Of the first ten."""

@@ -17,7 +17,7 @@ import msgspec
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
 from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
-from truegrade.grading.marks import TAMPERING
+from truegrade.grading.marks import JOINED_TESTS, TAMPERING
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.base import has_rules
@@ -151,7 +151,7 @@ class ShadowWatch:
     def rewarded(self, completion: Completion, problem: Problem, profile: Profile, verdict: Verdict) -> None:
         """Told of every reward, in any thread; returns at once."""
         self._metrics.rewarded(profile.name, verdict, truncated=completion.truncated)
-        marked = TAMPERING in verdict.marks or verdict.reason is Reason.TAMPERING
+        marked = not {TAMPERING, JOINED_TESTS}.isdisjoint(verdict.marks) or verdict.reason is Reason.TAMPERING
         wanted = not verdict.passed and verdict.reason is not Reason.GRADER_ERROR
         if self._on and (marked or (wanted and is_drawn(completion.text or "", self._share))):
             with suppress(queue.Full):
@@ -193,7 +193,7 @@ class ShadowWatch:
     def _look(self, seen: _Seen) -> None:
         answer = answer_of(seen.completion, seen.problem, seen.profile)
         with self._executors.lend(limits_for(seen.profile, [seen.problem])) as sandbox:
-            found = attempts(seen.problem, answer, sandbox)
+            found = attempts(seen.problem, answer, sandbox, seen.completion.text or "")
         pays = self._pays(seen)
         if pays is not None and pays != seen.verdict.passed:
             self._metrics.disagreed()

@@ -400,7 +400,7 @@ class JobGrader:
         try:
             answer = answer_of(completion, problem, profile)
             with executors.lend(limits_for(profile, [problem])) as sandbox:
-                found = attempts(problem, answer, sandbox)
+                found = attempts(problem, answer, sandbox, completion.text or "")
         except Exception as error:  # as in `_grade`
             if executors.closed:
                 raise stopping() from error
