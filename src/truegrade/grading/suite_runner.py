@@ -23,40 +23,10 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 MAX_WORDS = 180
 OUTCOMES = "-SPFE"
 """Of a test: not run, skipped, passed, failed by an assertion, ended by another exception; of parts the last."""
-HELD, FAILED, RAISED, OFTEN = 1, 2, 3, 4
-"""What was seen of an assertion: it held, it failed, another exception came out of it; it was reached again."""
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 BY_PYTEST = "suite_pytest"
 """Name of the module that has pytest run the tests: `truegrade.sandbox.by_pytest`."""
-
-
-class AssertionWatch:
-    """What became of each assertion; one that fails is noted, and the test goes on."""
-
-    def __init__(self, size: int, broad: list[int]) -> None:
-        self.seen = [0] * size
-        self._broad = frozenset(broad)
-
-    def __call__(self, number: int) -> Watched:
-        """What stands around an assertion."""
-        return Watched(self.seen, number, number in self._broad)
-
-
-class Watched:
-    """Around one assertion."""
-
-    def __init__(self, seen: list[int], number: int, broad: bool) -> None:
-        self._seen, self._number, self._broad = seen, number, broad
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, place: object) -> bool:
-        failed = kind is not None and issubclass(kind, AssertionError)
-        now = HELD if kind is None else FAILED if failed else RAISED
-        self._seen[self._number] = OFTEN if self._seen[self._number] else now
-        return kind is not None and (failed or (self._broad and issubclass(kind, Exception)))
 
 
 class Results(unittest.TestResult):
@@ -170,14 +140,13 @@ def write_files(files: dict[str, str]) -> None:
             file.write(text)
 
 
-def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, watch_name: str) -> dict[str, Any]:
+def load(program: str, module: str, tests: Any) -> dict[str, Any]:
     """Run program and tests, and give the namespace of the tests.
 
     Args:
         program: source.
         module: name by which the tests import it; empty where they share its namespace.
         tests: their source, or compiled and marshalled.
-        watch: what compiled tests call ``watch_name``.
     """
     here = os.getcwd()  # noqa: PTH109
     sys.path.insert(0, here)
@@ -189,7 +158,6 @@ def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, wa
         space = as_module(name, compiled("", name), f"{here}/{name}.py").__dict__
     else:
         space = as_module(SHARED, compiled(program, f"{SHARED}.py"), f"{SHARED}.py").__dict__
-    space[watch_name] = watch
     if isinstance(tests, str):
         code = compile(tests, f"{SHARED}.py", "exec", dont_inherit=True)
     else:
@@ -248,9 +216,7 @@ def run_outside(space: dict[str, Any], classes: list[str], names: list[str], fra
 def run_suite(job: dict[str, Any]) -> None:
     """Run a suite and report, as an AssertionError whose text is for `truegrade.grading.suite_runs` to read."""
     write_files(job["files"])
-    watch = AssertionWatch(job["watched"], job["broad"])
     results = Results(job["names"])
-    space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
+    space = load(job["program"], job["module"], job["tests"])
     run_tests(space, job["classes"], results, job["framework"])
-    outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 5, 2)
-    raise AssertionError(f"{MARK} {outcomes};{seen};{results.words}")
+    raise AssertionError(f"{MARK} {packed(results.outcomes, 5, 2)};{results.words}")

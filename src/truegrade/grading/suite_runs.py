@@ -20,20 +20,18 @@ from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
 from truegrade.grading.programs import statements, stub
-from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
+from truegrade.grading.suite_source import SuiteSource
 from truegrade.patterns import pattern
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
-MOST_TESTS, MOST_WATCHED = 200, 360
-"""Those behind them are counted as one, and are not watched: a report has few characters."""
-WATCH = "suite_watch"
-"""Name in the namespace of the tests; what is found there tells nothing of what should become of them."""
+MOST_TESTS = 200
+"""Those behind them are counted as one: a report has few characters."""
 CLOCK_RUNS = 3
 """Of one program that reads the clock: tests may compare what it reads with their own reading, or two answers."""
 _CLOCK = pattern(r"\b(?:now|today|utcnow|time|localtime|gmtime|ctime|strftime|monotonic|perf_counter|sleep)\(")
-_REPORT = pattern(rf"AssertionError: {MARK} ([\w+/]*);([\w+/]*);(.*)")
+_REPORT = pattern(rf"AssertionError: {MARK} ([\w+/]*);(.*)")
 
 
 class SuiteRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +40,6 @@ class SuiteRun(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test of the source, one for all others; empty: no report."""
-    seen: tuple[int, ...] = ()
-    """Of each watched assertion, what was seen: `suite_runner.HELD` and others."""
     words: str = ""
     """The first failure: test, exception, message."""
 
@@ -103,8 +99,6 @@ def run_suite(
     executor: Executor,
     *,
     tests: str | bytes,
-    broad: Sequence[int] = (),
-    watched: int = 0,
     cpu_s: float | None = None,
 ) -> SuiteRun:
     """Run the tests of a task beside a program and in its process: once, unless they hang on the clock.
@@ -114,9 +108,7 @@ def run_suite(
         source: that suite.
         program: complete.
         executor: runs it.
-        tests: source, or what `SuiteSource.compiled` made of it.
-        broad: watched assertions from which any exception may come.
-        watched: how many are.
+        tests: source, or code of it, marshalled.
         cpu_s: limit.
     """
     job: dict[str, Any] = {
@@ -126,9 +118,6 @@ def run_suite(
         "files": task.files,
         "names": source.names[:MOST_TESTS],
         "classes": source.classes,
-        "broad": list(broad),
-        "watched": watched,
-        "watch_name": WATCH,
         "framework": task.framework,
     }
     preload = (task.framework, *task.packages)
@@ -136,24 +125,20 @@ def run_suite(
 
     def run() -> SuiteRun:
         outcome = executor.inside(f"{runner}\nrun_suite({job!r})\n", preload=preload, cpu_s=cpu_s)
-        return read_report(outcome, len(source.names[:MOST_TESTS]) + 1, watched)
+        return read_report(outcome, len(source.names[:MOST_TESTS]) + 1)
 
-    # Nothing is run again in control runs, which fail on purpose.
-    return apart_from_the_clock(run, 1 if watched else clock_runs(task))
+    return apart_from_the_clock(run, clock_runs(task))
 
 
-def read_report(outcome: Outcome, tests: int, watched: int) -> SuiteRun:
+def read_report(outcome: Outcome, tests: int) -> SuiteRun:
     """What the runner said, if it came to say something of this form."""
     found = _REPORT.fullmatch(outcome.detail)
     if outcome.status != Reason.RUNTIME_ERROR or found is None:
         return SuiteRun(outcome=outcome)
     letters = unpacked(found[1], 5, 2, tests)
-    seen = unpacked(found[2], 5, 2, watched)
-    if letters is None or seen is None:
+    if letters is None:
         return SuiteRun(outcome=outcome)
-    return SuiteRun(
-        outcome=outcome, tests="".join(OUTCOMES[one] for one in letters), seen=tuple(seen), words=found[3]
-    )
+    return SuiteRun(outcome=outcome, tests="".join(OUTCOMES[one] for one in letters), words=found[2])
 
 
 def unpacked(text: str, base: int, each: int, count: int) -> list[int] | None:
