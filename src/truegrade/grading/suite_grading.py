@@ -14,7 +14,7 @@ from truegrade.grading.judgement import Judgement, TestCount, from_outcome
 from truegrade.grading.marks import SECURE, TESTS_SKIPPED, methods_mark
 from truegrade.grading.programs import statements
 from truegrade.grading.suite_reference import ReferencesShown, SuiteReference
-from truegrade.grading.suite_runs import outside_suite, run_suite
+from truegrade.grading.suite_runs import OutsideRun, SuiteRun, outside_suite, run_suite
 from truegrade.grading.suite_source import SuiteSource
 from truegrade.records import Reason, SuiteTask
 
@@ -66,8 +66,10 @@ def _outside(
 ) -> Judgement:
     """The judgement on a program whose tests run in the judge's process.
 
-    One that passes there has to pass beside the tests as well, as published harnesses run them, where they see
-    what it does to its arguments and whether it returns one of them. A forgery gains nothing by passing only that.
+    There they see what it does to its arguments and whether it returns one of them. One that does either has to
+    pass on copies of its arguments as well, where the reference does: what is expected may hang on them. And one
+    that passes has to pass beside the tests, as published harnesses run them; where that may decide, the judgement
+    is marked.
     """
     suite = outside_suite(task, source)
     assert suite is not None, "it was one when its reference was run"
@@ -79,19 +81,28 @@ def _outside(
         # The tests run on the reference, so it is what this program did that they cannot go on with.
         return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
     judged = _all_run(judged, shown.tests, run.tests)
+    if judged.passed and run.tied and shown.copied:
+        copied = suite.run(program, executor, cpu_s, shown.origins, carries=False)
+        judged = _also(judged, copied, "on copies of its arguments", shown.tests)
     if not judged.passed:
         return judged
-    together = run_suite(task, source, program, executor, tests=suite.beside, cpu_s=cpu_s)
+    beside = run_suite(task, source, program, executor, tests=suite.beside, cpu_s=cpu_s)
+    if shown.doubts or run.doubts:
+        judged = msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
+    return _also(judged, beside, "in one process with the tests", shown.tests)
+
+
+def _also(judged: Judgement, run: OutsideRun | SuiteRun, how: str, reference: str) -> Judgement:
+    """The judgement on a program that passed, and was run once more in another way."""
     judged = msgspec.structs.replace(
         judged,
-        cpu_s=(judged.cpu_s or 0) + together.outcome.cpu_s,
-        wall_s=(judged.wall_s or 0) + together.outcome.wall_s,
-        time_sensitive=judged.time_sensitive or together.outcome.time_sensitive,
+        cpu_s=(judged.cpu_s or 0) + run.outcome.cpu_s,
+        wall_s=(judged.wall_s or 0) + run.outcome.wall_s,
+        time_sensitive=judged.time_sensitive or run.outcome.time_sensitive,
     )
-    if together.reason is not Reason.PASSED:  # what copies of its arguments and of what it returns do not show
-        detail = f"in one process with the tests: {together.detail}"
-        return msgspec.structs.replace(judged, reason=together.reason, detail=detail)
-    return _all_run(judged, shown.tests, together.tests)
+    if run.reason is not Reason.PASSED:
+        return msgspec.structs.replace(judged, reason=run.reason, detail=f"{how}: {run.detail}")
+    return _all_run(judged, reference, run.tests)
 
 
 def _all_run(judged: Judgement, reference: str, program: str) -> Judgement:

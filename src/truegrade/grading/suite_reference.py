@@ -13,6 +13,7 @@ from truegrade.files.kept import KeptOnDisk, LastKept, user_cache
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
 from truegrade.grading.marks import installed_version
+from truegrade.grading.suite_doubts import doubts_of
 from truegrade.grading.suite_runs import outside_suite, run_suite
 from truegrade.grading.suite_source import SuiteSource
 from truegrade.records import Reason, SuiteTask
@@ -36,6 +37,10 @@ class SuiteReference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the judge's process runs the suite (`truegrade.grading.suite_runs`)."""
     origins: tuple[str, ...] = ()
     """Outside, where the reference's objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
+    doubts: tuple[str, ...] = ()
+    """Outside, what the tests may ask for that only a run beside the program shows them."""
+    copied: bool = True
+    """Outside, whether it passes on copies of its arguments: not if it is to change them, or to return one."""
 
 
 class ReferencesShown:
@@ -106,9 +111,16 @@ def reference_outside(task: SuiteTask, source: SuiteSource, executor: Executor) 
     together = run_suite(task, source, task.reference, executor, tests=suite.beside, cpu_s=cpu_s)
     if together.reason is not Reason.PASSED or together.tests != runs[0].tests:
         return None
+    copied = True
+    if any(run.tied for run in runs):
+        on_copies = suite.reference_runs(task.reference, executor, cpu_s, carries=False)
+        copied, runs = bool(on_copies), [*runs, *on_copies]
     origins = tuple(sorted({each for run in runs for each in run.origins}))
-    if origins and source.asserts_in_turns():  # an object may say another length than it has items
+    # An object may say another length than it has items; of a value that is met again it is not asked where.
+    if origins and (source.asserts_in_turns() or not copied):
         return None
+    doubts = {each for run in runs for each in run.doubts}
+    doubts.update(doubts_of(source, suite.trusted, objects=bool(origins)))
     outcomes = [*(run.outcome for run in runs), together.outcome]
     return SuiteReference(
         tests=runs[0].tests,
@@ -116,6 +128,8 @@ def reference_outside(task: SuiteTask, source: SuiteSource, executor: Executor) 
         wall_s=max(one.wall_s for one in outcomes),
         outside=True,
         origins=origins,
+        doubts=tuple(sorted(doubts)),
+        copied=copied,
     )
 
 

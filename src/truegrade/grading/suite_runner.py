@@ -7,6 +7,7 @@ the mercy of the program, which shares its process; `run_outside` runs the tests
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import inspect
 import io
@@ -180,7 +181,9 @@ def run_tests(space: dict[str, Any], classes: list[str], results: Results, frame
     unittest.TestSuite(suites).run(results)
 
 
-def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str], module: str) -> None:
+def offer_program(
+    space: dict[str, Any], names: list[str], errors: dict[str, str], module: str, values: list[str]
+) -> None:
     """Prepare the namespace of tests that run in a process of their own.
 
     Args:
@@ -189,6 +192,8 @@ def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str
         errors: the program's own exceptions, and the built-in one that each is below: made here anew, since an
             exception crosses by its name.
         module: what the tests import the program as; empty where they share its namespace.
+        values: other names of the program that the tests use; it is asked for them each time, since a call may bind
+            them to something else.
     """
     for name, base in errors.items():
         space[name] = type(name, (getattr(builtins, base),), {})
@@ -196,6 +201,15 @@ def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str
         offered = as_module(module, compile("", module, "exec", dont_inherit=True), f"{module}.py")
         offered.__dict__.update({name: space.pop(name) for name in names})
         offered.__dict__.update({name: space[name] for name in errors})
+        ask = space["truegrade_value"]
+
+        def value(name: str) -> Any:
+            if not name.startswith("__"):
+                with contextlib.suppress(NameError):
+                    return ask(name)
+            raise AttributeError(name)
+
+        offered.__dict__.update(__getattr__=value, __all__=[*names, *errors, *values])
 
 
 def run_outside(space: dict[str, Any], classes: list[str], names: list[str], framework: str) -> None:

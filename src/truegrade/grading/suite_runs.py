@@ -173,8 +173,9 @@ def code_of(path: str) -> bytes:
 # of the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and
 # where a value does not cross.
 #
-# Tests that hold copies do not see what a program does to its arguments, nor that it returned one of them. So a
-# program that passes has to pass in one process with them as well (`truegrade.grading.suite_grading`).
+# What a program does to its arguments is done to the tests' own (`truegrade.sandbox.carried`). A program that does
+# something to them, or hands one back, has to pass on copies as well: expected values may hang on arguments. And
+# one that passes has to pass in one process with the tests, too (`truegrade.grading.suite_grading`).
 
 REFERENCE_RUNS = 3
 """How often the reference has to pass outside: what it draws may be right by chance."""
@@ -200,7 +201,7 @@ _DRAWN_WITH = "matplotlib"
 _RUNNER = "suite_runner_code"
 """Stands in the tests' text for the code of `suite_runner`."""
 _FUTURE = pattern(r"^from __future__ import .*$", re.MULTILINE)
-_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);(.*)", re.DOTALL)
+_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);(|tied);([^;]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):
@@ -213,6 +214,10 @@ class OutsideRun(msgspec.Struct, frozen=True):
     """Of the reference, where its objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
+    tied: bool = False
+    """Whether the program changed an argument in place, or handed over a value that had crossed before."""
+    doubts: tuple[str, ...] = ()
+    """What the tests may have asked for that does not cross."""
 
 
 class OutsideSuite(msgspec.Struct, frozen=True):
@@ -244,7 +249,13 @@ class OutsideSuite(msgspec.Struct, frozen=True):
     most: int
 
     def run(
-        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None = None
+        self,
+        program: str,
+        executor: Executor,
+        cpu_s: float | None,
+        origins: Sequence[str] | None = None,
+        *,
+        carries: bool = True,
     ) -> OutsideRun:
         """Run the tests on a program: once, unless they hang on the clock.
 
@@ -253,11 +264,12 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             executor: runs it.
             cpu_s: limit of its process.
             origins: where objects of it may cross; None for the reference, which may hand over any.
+            carries: whether the tests see what the program does to its arguments, and whether it returns one.
         """
-        return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins), self.most)
+        return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins, carries), self.most)
 
     def _once(
-        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None
+        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None, carries: bool
     ) -> OutsideRun:
         outcome = executor.judge(
             program,
@@ -270,6 +282,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             values=self.values,
             origins=origins,
             lent=[name for name in (*self.packages, _DRAWN_WITH) if name not in _BY_VALUE],
+            carries=carries,
             preload=(self.framework, *self.packages),
             cpu_s=cpu_s,
         )
@@ -277,18 +290,21 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         letters = unpacked(found[1], len(OUTCOMES), 2, self.count) if found else None
         if found is None or letters is None:
             return OutsideRun(reason, outcome.detail, outcome)
-        met = tuple(found[2].split(",")) if found[2] else ()
-        return OutsideRun(reason, found[3], outcome, met, "".join(OUTCOMES[one] for one in letters))
+        met, doubts = (tuple(one.split(",")) if one else () for one in (found[2], found[4]))
+        tests = "".join(OUTCOMES[one] for one in letters)
+        return OutsideRun(reason, found[5], outcome, met, tests, found[3] != "", doubts)
 
     def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:
         """Whether the reference passes once in `REFERENCE_RUNS` runs."""
         return any(self.run(reference, executor, cpu_s).reason is Reason.PASSED for _ in range(REFERENCE_RUNS))
 
-    def reference_runs(self, reference: str, executor: Executor, cpu_s: float | None) -> list[OutsideRun]:
+    def reference_runs(
+        self, reference: str, executor: Executor, cpu_s: float | None, *, carries: bool = True
+    ) -> list[OutsideRun]:
         """`REFERENCE_RUNS` runs of the reference, each of which passes; none where one does not."""
         runs: list[OutsideRun] = []
         for _ in range(REFERENCE_RUNS):
-            run = self.run(reference, executor, cpu_s)
+            run = self.run(reference, executor, cpu_s, carries=carries)
             if run.reason is not Reason.PASSED or "P" not in run.tests:
                 return []
             runs.append(run)
@@ -321,16 +337,16 @@ def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     values = _bound(defined, wanted)
     if not task.module:  # what the prompt gives besides, imports and constants, the tests have a copy of
         functions, values = tuple(name for name in functions if name == task.entry_point), ()
-    offered = [*functions, *classes, *values]
+    offered = [*functions, *classes]
     own_errors = {name: base for name, base in errors.items() if name in wanted}
+    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
     runner, names = "suite_runner_module", source.names[:MOST_TESTS]
     head = (
         f"{runner} = __import__('types').ModuleType('suite_runner')\n"
         f"exec(__import__('marshal').loads({_RUNNER}), {runner}.__dict__)\n"
-        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r})\n"
+        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r}, {values!r})\n"
     )
     tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r}, {task.framework!r})\n"
-    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
     beside = _GIVEN.format(trusted) + tests if trusted else task.tests
     try:
         with quietly():
@@ -358,7 +374,8 @@ def _compiled(tree: ast.Module, path: str) -> bytes:
 
 
 class _Invoking(ast.NodeTransformer):
-    """Puts in place of the name ``_RUNNER`` the runner's code, and has methods called by ``truegrade_invoke``."""
+    """Puts in place of the name ``_RUNNER`` the runner's code, has methods called by ``truegrade_invoke``, and what
+    asks whether two values are one by ``truegrade_same`` and ``truegrade_asserted``."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id != _RUNNER:
@@ -370,10 +387,24 @@ class _Invoking(ast.NodeTransformer):
         method = node.func
         if not isinstance(method, ast.Attribute) or method.attr.startswith("__"):  # names that a class may change
             return node
+        if method.attr in {"assertIs", "assertIsNot"}:
+            made = ast.Call(ast.Name("truegrade_asserted", ast.Load()), [method, *node.args], node.keywords)
+            return ast.fix_missing_locations(ast.copy_location(made, node))
         if isinstance(method.value, ast.Name) and method.value.id in {"self", "cls"}:  # no object of the program
             return node
         invoke, name = ast.Name("truegrade_invoke", ast.Load()), ast.Constant(method.attr)
         made = ast.Call(invoke, [method.value, name, *node.args], node.keywords)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return node
+        if any(isinstance(one, ast.Constant) for one in (node.left, *node.comparators)):
+            return node
+        made: ast.expr = ast.Call(ast.Name("truegrade_same", ast.Load()), [node.left, *node.comparators], [])
+        if isinstance(node.ops[0], ast.IsNot):
+            made = ast.UnaryOp(ast.Not(), made)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
 

@@ -175,7 +175,7 @@ def serve(
     names: Sequence[str],
     value_bytes: int,
     digests: bool,
-    classes: tuple[str, bool, list[str]] | None = None,
+    classes: tuple[str, bool, list[str], bool] | None = None,
     files: bool = False,
 ) -> None:
     """Run the source as a module, then answer calls of its functions until the stream closes.
@@ -184,8 +184,8 @@ def serve(
         names: functions that will be called.
         value_bytes: bound on a returned value.
         digests: whether one of too many values is sent as its digest.
-        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, and whether
-            those of the program cross too, and packages whose objects do.
+        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, whether
+            those of the program cross too, packages whose objects do, and whether values that can change are carried.
         files: whether those of the working folder cross (`truegrade.sandbox.mirror`).
     """
     mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
@@ -195,7 +195,9 @@ def serve(
     if namespace is None:
         return
     if classes is not None and own is not None:
-        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1], lent=classes[2]).perform}
+        _, remote, lent, carries = classes
+        how = describe if carries else None
+        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=remote, lent=lent, describe=how).perform}
     if mirror is not None:
         namespace = {FILES: MirroredCalls(namespace, mirror).perform}
     for request in read_frames(fd):

@@ -372,6 +372,17 @@ class _Encoder:
         self.several(b"q", parts, depth)
 
 
+def is_reduced(value: object) -> bool:
+    """Whether a value crosses as one of a class above its own, which may do otherwise."""
+    kind = type(value)
+    if (kind.__module__, kind.__qualname__) in _LIBRARY:
+        return False
+    numpys = [base.__name__ for base in kind.__mro__ if base.__module__ == "numpy"]
+    if numpys:
+        return "ndarray" in numpys and numpys[0] != kind.__name__
+    return not _PLAIN.keys().isdisjoint(kind.__mro__)
+
+
 _INT_HEADS = tuple(b"i" + LENGTH.pack(size) for size in range(9))
 
 

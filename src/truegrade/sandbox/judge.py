@@ -16,8 +16,8 @@ its own. No verdict changes, because whatever could reach the next sample ends t
 
 The supervisor replaces it after a thousand samples all the same, and when it says anything unasked.
 
-Not covered: changes the program makes to its arguments, identity, functions as arguments. Objects cross where the
-job says so (`truegrade.sandbox.objects`).
+Not covered: functions as arguments, and, unless the job says so (`truegrade.sandbox.carried`), changes the program
+makes to its arguments, and identity. Objects cross where the job says so (`truegrade.sandbox.objects`).
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ CHUNK_BYTES = 1 << 16
 MAX_MESSAGE = 2000
 """Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
 OUTCOMES = "suite_outcomes"
-"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, and the rest."""
+"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, whether values are
+tied to others, what is in doubt (`truegrade.sandbox.stand_ins.StandIns`), and the rest."""
 
 
 _OF_VALUES = {
@@ -279,7 +280,10 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         status, detail = link.over or (PASSED, "")
     again = again and (link.over is None or status == DEVIATED)
     if (outcomes := namespace.get(OUTCOMES)) is not None:
-        detail = f"{outcomes};{','.join(sorted(table.met)) if table else ''};{detail}"
+        assert table is not None, "a suite's objects cross"
+        table.look_for_changes()
+        crossed = ",".join(sorted(table.met_at))
+        detail = f"{outcomes};{crossed};{'tied' if table.tied else ''};{', '.join(sorted(table.doubts))};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -296,7 +300,14 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         return None
     origins = None if job["origins"] is None else frozenset(job["origins"])
     table, offered = stand_ins(
-        link, job["names"], job["classes"], namespace, values=job["values"], origins=origins, lent=job["lent"]
+        link,
+        job["names"],
+        job["classes"],
+        namespace,
+        values=job["values"],
+        origins=origins,
+        lent=job["lent"],
+        carries=job["carries"],
     )
     namespace.update(offered)
     return table
