@@ -257,6 +257,11 @@ MARKED: dict[str, tuple[str, str, str]] = {
 }
 SEEN_IN_THE_PROGRAM: dict[str, tuple[str, str, str]] = {
     # The reference has no mark, and what does otherwise has one.
+    "a text of a class of its own": (
+        "said = f()\nself.assertTrue(isinstance(said, str) and len(said) > 0)",
+        "def f():\n    return 'a'\n",
+        "class Said(str):\n    def __len__(self):\n        return 0\ndef f():\n    return Said('a')\n",
+    ),
     "a class above": (
         "self.assertIs(type(f()), list)",
         "def f():\n    return [1]\n",
@@ -346,5 +351,17 @@ GIVEN: dict[str, tuple[str, str, str, str]] = {
         "class Box:\n    size = 1\ndef f(box):\n    pass\n",
         "class Box:\n    size = 1\ndef f(box):\n    type(box).size = 2\n",
         'class Box:\n    size = 1\ndef f(box):\n    """Look."""\n',
+    ),
+    "a module of the prompt": (
+        "self.assertEqual(json.loads(f()), [1])",
+        "import json\ndef f():\n    return json.dumps([1])\n",
+        "import json as writing\njson = None\ndef f():\n    return writing.dumps([1])\n",
+        'import json\ndef f():\n    """Write."""\n',
+    ),
+    "a text of the prompt": (
+        "self.assertEqual(f(), NAME)",
+        "NAME = 'a'\ndef f():\n    return NAME\n",
+        "NAME = 'a'\ndef f():\n    global NAME\n    NAME, said = 'b', NAME\n    return said\n",
+        'NAME = "a"\ndef f():\n    """Say."""\n',
     ),
 }

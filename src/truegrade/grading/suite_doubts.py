@@ -71,7 +71,10 @@ def doubts_of(source: SuiteSource, trusted: str, *, objects: bool) -> tuple[str,
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _ELSEWHERE.match(node.value):
             found.add("the tests name a file outside the working folder")
     wanted = set(source.spelled.split())
-    found |= {f"the tests have a copy of {name}" for name in _changeable(trusted) if name in wanted}
+    for node in statements(trusted):  # other names of the prompt are compared as the tests run
+        written = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        if isinstance(node, written) and node.name in wanted - source.entry_points:
+            found.add(f"the tests have a copy of {node.name}")
     return tuple(sorted(found))
 
 
@@ -97,24 +100,3 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _changeable(trusted: str) -> Iterator[str]:
-    """Names that a source binds to what a program may change: classes with values of their own, lists and the like."""
-    for node in statements(trusted):
-        if isinstance(node, ast.ClassDef) and any(
-            isinstance(one, ast.Assign | ast.AnnAssign) for one in node.body
-        ):
-            yield node.name
-        if (
-            isinstance(node, ast.Assign | ast.AnnAssign)
-            and node.value is not None
-            and not _is_constant(node.value)
-        ):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (one.id for each in targets for one in ast.walk(each) if isinstance(one, ast.Name))
-
-
-def _is_constant(node: ast.expr) -> bool:
-    parts = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
-    return all(isinstance(one, parts) for one in ast.walk(node))

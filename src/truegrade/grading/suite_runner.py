@@ -36,7 +36,7 @@ class Results(unittest.TestResult):
     def __init__(self, names: list[str]) -> None:
         super().__init__()
         self.outcomes = [0] * (len(names) + 1)
-        self.words = ""
+        self.words = self._skipped = ""
         self.first: object = None
         """The first exception by which a test failed."""
         self._names = names
@@ -47,6 +47,15 @@ class Results(unittest.TestResult):
         self.outcomes[place] = max(self.outcomes[place], OUTCOMES.index(outcome))
         if outcome in "FE" and not self.words:
             self.words, self.first = f"{name}: {said_of(error)}", error
+        if outcome == "S" and not self._skipped:
+            self._skipped = f"; {name} was skipped: {said_of(error)}"
+
+    def ended(self) -> str:
+        """Why there is no pass, where no test failed; empty where one passed."""
+        if OUTCOMES.index("P") in self.outcomes:
+            return ""
+        cores = len(os.sched_getaffinity(0)) if self._skipped and hasattr(os, "sched_getaffinity") else 0
+        return f"no test was run{self._skipped}" + (f" ({cores} core{'s' * (cores > 1)} here)" if cores else "")
 
     def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
         """It passed."""
@@ -62,7 +71,7 @@ class Results(unittest.TestResult):
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
         """It was left out."""
-        self.note(name_of(test), "S")
+        self.note(name_of(test), "S", reason)
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         """It failed as it should."""
@@ -192,8 +201,8 @@ def offer_program(
         errors: the program's own exceptions, and the built-in one that each is below: made here anew, since an
             exception crosses by its name.
         module: what the tests import the program as; empty where they share its namespace.
-        values: other names of the program that the tests use; it is asked for them each time, since a call may bind
-            them to something else.
+        values: other names of the program that the tests use; it is asked for them each time, since a call may
+            bind them to something else.
     """
     for name, base in errors.items():
         space[name] = type(name, (getattr(builtins, base),), {})
@@ -221,10 +230,11 @@ def run_outside(space: dict[str, Any], classes: list[str], names: list[str], fra
     results = Results(names)
     run_tests(space, classes, results, framework)
     space["suite_outcomes"] = packed(results.outcomes, 5, 2)
-    if isinstance(results.first, BaseException):
-        raise results.first
-    if OUTCOMES.index("P") not in results.outcomes:
-        raise AssertionError("no test was run")
+    if getattr(results.first, "__traceback__", None) is not None:
+        raise results.first  # type: ignore[misc]
+    space["suite_words"] = results.words or results.ended()
+    if space["suite_words"]:
+        raise AssertionError(space["suite_words"])
 
 
 def run_suite(job: dict[str, Any]) -> None:
@@ -233,4 +243,4 @@ def run_suite(job: dict[str, Any]) -> None:
     results = Results(job["names"])
     space = load(job["program"], job["module"], job["tests"])
     run_tests(space, job["classes"], results, job["framework"])
-    raise AssertionError(f"{MARK} {packed(results.outcomes, 5, 2)};{results.words}")
+    raise AssertionError(f"{MARK} {packed(results.outcomes, 5, 2)};{results.words or results.ended()}")

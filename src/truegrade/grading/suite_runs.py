@@ -374,8 +374,11 @@ def _compiled(tree: ast.Module, path: str) -> bytes:
 
 
 class _Invoking(ast.NodeTransformer):
-    """Puts in place of the name ``_RUNNER`` the runner's code, has methods called by ``truegrade_invoke``, and what
-    asks whether two values are one by ``truegrade_same`` and ``truegrade_asserted``."""
+    """Puts the runner's code in place of the name ``_RUNNER``, and has what stands for the program take part.
+
+    Methods are called by ``truegrade_invoke``; whether two values are one is asked by ``truegrade_same``, and in
+    assertions by ``truegrade_asserted``.
+    """
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id != _RUNNER:

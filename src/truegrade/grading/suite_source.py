@@ -26,7 +26,7 @@ class SuiteSource:
         self._nodes = list(ast.walk(self.tree))
         imported = [one for one in self._nodes if isinstance(one, ast.ImportFrom) and module == one.module != ""]
         names = {each.asname or each.name for one in imported for each in one.names}
-        self._entry_points = frozenset(entry_points) | names
+        self.entry_points = frozenset(entry_points) | names
         self.classes = [node.name for node in _top(self.tree.body) if isinstance(node, ast.ClassDef)]
         self.names = list(_test_names(self.tree.body))
         self.spelled = " ".join(
@@ -44,7 +44,7 @@ class SuiteSource:
         asserting = {one.name for one in functions if any(map(_may_fail, ast.walk(one)))}
         for scope in _scopes(self.tree):
             nodes = list(ast.walk(scope))
-            names = self._entry_points | {one.arg for one in nodes if isinstance(one, ast.arg)} - {"self"}
+            names = self.entry_points | {one.arg for one in nodes if isinstance(one, ast.arg)} - {"self"}
             programs = _ProgramsNames(scope, names)
             for node in nodes:
                 if isinstance(node, ast.For | ast.AsyncFor) and programs.hold(node.iter):

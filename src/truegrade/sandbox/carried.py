@@ -1,12 +1,20 @@
-"""Values that can change and of which tests and program hold a copy each: lists, dicts, arrays, frames and the like.
+"""Lists, dicts, arrays, frames and other values that can change, of which tests and program hold a copy each.
 
-Where a job says so, such a value is known to both sides by a key, as objects are (`truegrade.sandbox.objects`), from
-the message in which it crosses for the first time until the tests let go of it. Every message says which of them
-changed since the last one, and the other side changes its copy in place. So the tests see what the program did to
-its arguments, in a call that raised and in a later one as well, and that it hands one of them back.
+Where a job says so, such a value is known to both sides by a key, as objects are (`truegrade.sandbox.objects`),
+from the message in which it crosses for the first time until the tests let go of it. Every message says which of
+them changed since the last one, and the other side changes its copy in place. So the tests see what the program
+did to its arguments, in a call that raised and in a later one as well, and that it hands one of them back.
+
+The program's process says itself what it did. If it says otherwise than it did, it is to the tests a program that
+did what it says: one that had worked on copies of its arguments would have said the same.
 """
 
 from __future__ import annotations
+
+from operator import is_
+
+from truegrade.sandbox.decode import UNBOUNDED
+from truegrade.sandbox.encode import encode
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -44,7 +52,7 @@ def kind_of(value: object) -> str:
 
 
 def factory_of(value: Any) -> str:
-    """Of a defaultdict the name of what makes its values; ``?`` where that does not cross, empty for other values."""
+    """The name of what makes a defaultdict's values: ``?`` where that does not cross, empty for other values."""
     factory = getattr(value, "default_factory", None)
     return next((name for name, kind in _FACTORIES.items() if kind is factory), "" if factory is None else "?")
 
@@ -121,6 +129,22 @@ _CHANGES: dict[str, Callable[[Any, Any], None]] = {
     "DataFrame": _table,
     "Series": _table,
 }
+
+
+def snapshot(value: Any) -> Any:
+    """What is in a value: of a container the very items, which have keys of their own where they can change."""
+    kind = kind_of(value)
+    if kind in TABLES:
+        return encode(value, UNBOUNDED)
+    if kind == "bytearray":
+        return bytes(value)
+    return [*value, *value.values()] if isinstance(value, dict) else [*value]
+
+
+def has_changed(value: Any, held: Any) -> bool:
+    """Whether something else is in a value than when a snapshot was taken; equal items that are others count."""
+    now = snapshot(value)
+    return now != held if type(held) is bytes else len(now) != len(held) or not all(map(is_, now, held))
 
 
 def is_shared(value: Any, others: list[Any]) -> bool:

@@ -185,11 +185,12 @@ def serve(
         value_bytes: bound on a returned value.
         digests: whether one of too many values is sent as its digest.
         classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, whether
-            those of the program cross too, packages whose objects do, and whether values that can change are carried.
+            those of the program cross too, packages whose objects do, and whether values that can change are
+            carried.
         files: whether those of the working folder cross (`truegrade.sandbox.mirror`).
     """
     mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
-    own = None if classes is None else defined_classes(classes[0])
+    own = None if classes is None else given_by(classes[0])
     pid = getpid()
     namespace = load(fd, source, token, names)
     if namespace is None:
@@ -197,7 +198,8 @@ def serve(
     if classes is not None and own is not None:
         _, remote, lent, carries = classes
         how = describe if carries else None
-        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=remote, lent=lent, describe=how).perform}
+        held = Held(own_classes(own), namespace, value_bytes, remote=remote, lent=lent, describe=how, given=own)
+        namespace = {PROGRAM: held.perform}
     if mirror is not None:
         namespace = {FILES: MirroredCalls(namespace, mirror).perform}
     for request in read_frames(fd):
@@ -273,11 +275,11 @@ def forked(fd: int) -> tuple[int, int]:
     return pid, reading
 
 
-def defined_classes(trusted: str) -> dict[str, type]:
-    """The tests' own classes, by name; the judge has seen that their source runs."""
+def given_by(trusted: str) -> dict[str, Any]:
+    """What the source of the tests' own classes defines; the judge has seen that it runs."""
     namespace: dict[str, Any] = {"__name__": TESTS_MODULE}
     exec(compile(trusted, "<trusted>", "exec", dont_inherit=True), namespace)
-    return own_classes(namespace)
+    return namespace
 
 
 def inside(

@@ -82,6 +82,7 @@ _GENERATORS = (("random", "getstate", "setstate"), ("numpy.random", "get_state",
 """Modules that draw numbers, and what takes and puts back their state."""
 _OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|Random\(\s*\)|urandom|token_|uuid")
 """What draws numbers that nobody can foretell."""
+_WORD = re.compile(r"\w+")
 SENDABLE = "plain values can, and objects of the setup's classes if the task says that its arguments are not plain"
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
@@ -90,6 +91,9 @@ MAX_MESSAGE = 2000
 OUTCOMES = "suite_outcomes"
 """Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, whether values are
 tied to others, what is in doubt (`truegrade.sandbox.stand_ins.StandIns`), and the rest."""
+
+WORDS = "suite_words"
+"""Name under which it leaves what is said of a failure that no line of the tests shows."""
 
 
 _OF_VALUES = {
@@ -282,8 +286,10 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
     if (outcomes := namespace.get(OUTCOMES)) is not None:
         assert table is not None, "a suite's objects cross"
         table.look_for_changes()
+        if status == WRONG_ANSWER:
+            detail = namespace.get(WORDS) or detail
         crossed = ",".join(sorted(table.met_at))
-        detail = f"{outcomes};{crossed};{'tied' if table.tied else ''};{', '.join(sorted(table.doubts))};{detail}"
+        detail = f"{outcomes};{crossed};{'tied' if table.tied else ''};{','.join(sorted(table.doubts))};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -309,6 +315,8 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         lent=job["lent"],
         carries=job["carries"],
     )
+    if job["carries"]:
+        table.words = frozenset(_WORD.findall(job["tests"]))
     namespace.update(offered)
     return table
 

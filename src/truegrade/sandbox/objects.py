@@ -42,9 +42,19 @@ import builtins
 from marshal import loads
 from types import MethodType
 
-from truegrade.sandbox.carried import TABLES, WHOLE, blank, change, factory_of, is_shared, kind_of
-from truegrade.sandbox.decode import UNBOUNDED, _Decoder
-from truegrade.sandbox.encode import _EXACT, _PIECE_TYPES, _Encoder, is_reduced
+from truegrade.sandbox.carried import (
+    TABLES,
+    WHOLE,
+    blank,
+    change,
+    factory_of,
+    has_changed,
+    is_shared,
+    kind_of,
+    snapshot,
+)
+from truegrade.sandbox.decode import _Decoder
+from truegrade.sandbox.encode import _EXACT, _PIECE_TYPES, _Encoder, reduction
 from truegrade.sandbox.frames import MARSHALLED
 from truegrade.sandbox.wire import MAX_NAME, Unsupported, ValueTooLarge, WireError
 
@@ -62,6 +72,7 @@ TESTS_MODULE = "truegrade_tests"
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
 OBJECT, NEW, OPAQUE, ITERATOR = b"o", b"w", b"U", b"G"
+NOTHING: Mapping[str, Any] = {}
 INVOKE = "invoke"
 """Reads an attribute and calls it at once."""
 _ACTIONS: dict[str, Callable[..., Any]] = {
@@ -110,7 +121,7 @@ class ObjectTable:
         self._objects: dict[int, Any] = {}
         self._owned: list[Any] = []
         """Those of the tests' classes."""
-        self._carried: dict[int, bytes] = {}
+        self._carried: dict[int, Any] = {}
         """What was in each carried value at the last message, by key."""
         self._next = 0
         """Above all keys that were ever given."""
@@ -123,8 +134,8 @@ class ObjectTable:
         """Where the keys begin that the message that is read gives."""
         self.told: dict[str, object] = {}
         """What the last message that was read says of its value."""
-        self.reduced = False
-        """Whether a value crossed as one of a class above its own."""
+        self.reduced = 0
+        """Whether a value crossed as one of a class above its own (`truegrade.sandbox.encode.reduction`)."""
         self.shares = False
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
         self.unsent: set[int] = set()
@@ -218,7 +229,7 @@ class ObjectTable:
             writer.value(item, 0)
             writer.attributes(vars(item))
         writer.value(None, 0)
-        self._changed = [key for key in self._carried if self.content(self._objects[key]) != self._carried[key]]
+        self._changed = [key for key, held in self._carried.items() if has_changed(self._objects[key], held)]
         for key in self._changed:
             writer.value(self._objects[key], 0)
             writer.content(self._objects[key], 0)
@@ -229,7 +240,9 @@ class ObjectTable:
         writer.value(value, 0)
         value_parts, writer.parts = writer.parts[at:], writer.parts[:at]
         writer.whole = True
-        writer.value({"raised": raised, "reduced": self.reduced, "shares": self.shares}, 0)
+        writer.value(
+            {"raised": raised, "reduced": self.reduced, "shares": self.shares, "rebound": self.rebound()}, 0
+        )
         return writer.parts + value_parts
 
     def _is_carried(self, value: object) -> bool:
@@ -238,13 +251,11 @@ class ObjectTable:
     def _note(self, key: int) -> None:
         """Note what is in a carried value now."""
         if self._is_carried(self._objects[key]):
-            self._carried[key] = self.content(self._objects[key])
+            self._carried[key] = snapshot(self._objects[key])
 
-    def content(self, value: object) -> bytes:
-        """What is in a carried value: bytes that differ once it has changed."""
-        writer = _Noter(self)
-        writer.content(value, 0)
-        return b"".join(writer.parts)
+    def rebound(self) -> list[str]:
+        """Names of the prompt that the program binds to something else."""
+        return []
 
     def tables(self, apart_from: object = None) -> list[Any]:
         """Arrays and frames that are carried."""
@@ -409,7 +420,7 @@ class _Writer(_Encoder):
         if self._table.owns(value) or value is self._made or self._table.knows(value):
             self._refer(value)
         else:
-            self._table.reduced |= is_reduced(value)
+            self._table.reduced = max(self._table.reduced, reduction(value))
             super().inexact(value, depth)
 
     def opaque(self, value: Any) -> None:
@@ -421,32 +432,6 @@ class _Writer(_Encoder):
     def _refer(self, value: Any) -> None:
         self.put(OBJECT)
         _Encoder.value(self, self._table.key(value), 0)
-
-
-class _Noter(_Writer):
-    """Writes what is in a value to see whether it has changed: nothing is used up, and nothing gets a key."""
-
-    def __init__(self, table: ObjectTable) -> None:
-        super().__init__(table, UNBOUNDED)
-        self.strict = False
-
-    def value(self, value: Any, depth: int) -> None:
-        if self.whole or not kind_of(value) or self._table.knows(value):
-            super().value(value, depth)
-        else:
-            self.put(NEW)
-
-    def _refer(self, value: Any) -> None:
-        if self._table.knows(value):
-            super()._refer(value)
-        else:
-            self.put(NEW)
-
-    def iterator(self, value: Any, depth: int) -> None:
-        self.put(b"%d" % id(value))
-
-    def opaque(self, value: Any) -> None:
-        self.put(b"%d" % id(value))
 
 
 class _Reader(_Decoder):
@@ -506,6 +491,7 @@ class Held(ObjectTable):
         remote: whether objects of the program cross.
         lent: packages whose objects do.
         describe: where values that can change are carried, an exception as plain data.
+        given: what the source of the tests' own classes defines besides; the tests have a copy of it.
     """
 
     def __init__(
@@ -517,9 +503,10 @@ class Held(ObjectTable):
         remote: bool,
         lent: Sequence[str] = (),
         describe: Callable[[BaseException], tuple[Any, ...]] | None = None,
+        given: Mapping[str, Any] = NOTHING,
     ) -> None:
         super().__init__(classes, remote=remote, strict=False, lent=lent, carries=describe is not None)
-        self._max_bytes, self._describe = max_bytes, describe
+        self._max_bytes, self._describe, self._given = max_bytes, describe, given
         self._scopes = {"": program, "tests": classes, "builtins": vars(builtins)}
 
     def known(self, key: object) -> Any:
@@ -530,6 +517,22 @@ class Held(ObjectTable):
         if entry not in self._scopes[scope]:
             raise NameError(f"name {entry!r} is not defined")
         return self._scopes[scope][entry]
+
+    def rebound(self) -> list[str]:
+        """Names of the prompt that the program binds to something else; functions and classes it writes anew."""
+        bound, found = self._scopes[""], []
+        for name, due in self._given.items():
+            now = bound.get(name, due)
+            written = getattr(due, "__module__", None) == TESTS_MODULE or name.startswith("__")
+            if now is due or written:
+                continue
+            try:
+                same = type(now) is type(due) and bool(now == due)
+            except Exception:
+                same = False
+            if not same:
+                found.append(name)
+        return found
 
     def perform(self, request: bytes) -> bytes:
         """Do what the tests ask; the answer."""

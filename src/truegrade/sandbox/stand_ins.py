@@ -10,7 +10,8 @@ from contextlib import suppress
 from marshal import dumps
 from sys import getrefcount
 
-from truegrade.sandbox.carried import TABLES, Unfit, kind_of
+from truegrade.sandbox.carried import TABLES, Unfit, has_changed, kind_of
+from truegrade.sandbox.encode import ANOTHER_TYPE, ANOTHER_WAY
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
 from truegrade.sandbox.objects import INVOKE, ITERATOR, OPAQUE, PROGRAM, ObjectTable, own_classes
@@ -39,6 +40,7 @@ SAME_BY, ASSERTED_BY = "truegrade_same", "truegrade_asserted"
 """What asks whether two values are one, and what calls an assertion that asks so."""
 VALUE_BY = "truegrade_value"
 """What asks the program for what one of its names is bound to."""
+_TYPES = frozenset({"type", "__class__"})
 DESCRIBED = 4
 """Parts of an exception as plain data."""
 _HELD_BY_TABLE = 2
@@ -150,6 +152,8 @@ class StandIns(ObjectTable):
         """Whether the program changed a carried value, or handed one over that had crossed before."""
         self.doubts: set[str] = set()
         """What of the program's process the tests may ask for that does not cross, in plain words."""
+        self.words: frozenset[str] = frozenset()
+        """That the tests' source holds."""
         self._lazy = self._shares = False
         self._origin = ""
         """Of what the program was asked for last."""
@@ -229,14 +233,20 @@ class StandIns(ObjectTable):
         """Find doubts in what the tests have changed since the last message."""
         for key in self._carried if self._lazy or self._shares else ():
             value = self._objects[key]
-            if (self._lazy or kind_of(value) in TABLES) and self.content(value) != self._carried[key]:
+            if (self._lazy or kind_of(value) in TABLES) and has_changed(value, self._carried[key]):
                 self.doubts.add("the tests changed a value that something else of the program's may hang on")
 
     def _read_flags(self) -> None:
         """Take over what the program says of its last answer, and what was in it."""
         self._shares |= self.told.get("shares") is True
-        if self.reduced or self.told.get("reduced") is True:
+        if self.reduced:
+            self.doubts.add("the tests hand over a value of a class of their own")
+        reduced, rebound = self.told.get("reduced"), self.told.get("rebound")
+        if reduced == ANOTHER_WAY or (reduced == ANOTHER_TYPE and not self.words.isdisjoint(_TYPES)):
             self.doubts.add("a value crossed as one of a class above its own")
+        for name in rebound if type(rebound) is list else ():
+            if name in self.words:
+                self.doubts.add(f"the program has another {name} than the tests")
 
     def same(self, one: object, other: object) -> bool:
         """``one is other``, and a doubt where neither has an identity that crosses."""
