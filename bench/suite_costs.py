@@ -7,8 +7,8 @@ BENCHMARK is `bigcodebench`, `classeval`, `cweval` or `polyglot-python`, DATA it
 checkouts ``bigcode-project+bigcodebench`` at 47eff25, ``FudanSELab+ClassEval`` (whose runner needs func_timeout)
 and ``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as by Aider. Each
 side grades the references and, apart, programs that return None, one after the other, of the problems whose
-reference passes under `strict`. What is found once a problem (our controls) and what a side starts with are left
-out. The second form runs nothing: it counts how the suites that were graded before are judged.
+reference passes under `strict`. What is found once a problem (with its reference) and what a side starts with are
+left out. The second form runs nothing: it counts how the suites that were graded before are judged.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing import NamedTuple
 from bench.rounds import ROOT, Cost, Way, compare, cost_of, parser, table
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import left_in
+from truegrade.grading.suite_reference import ReferencesShown
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem, SuiteTask
@@ -135,18 +135,12 @@ def evaluator(name: str, peers: Path, data: Path) -> Evaluator:
 
 
 def coverage(problems: Sequence[Problem]) -> Counter[str]:
-    """Of the suites whose controls are kept, how many are judged outside, with what chance, and inside."""
-    kept, found, level = ControlsKept(), Counter[str](), detect().level
+    """Of the suites whose references were run before, how many are judged outside and inside."""
+    kept, found, level = ReferencesShown(), Counter[str](), detect().level
     for problem in problems:
         assert isinstance(problem.task, SuiteTask)
-        controls = kept.known(left_in(problem.task), problem.packages, level=level)
-        if controls is None:
-            found["not graded yet"] += 1
-        elif controls.outside:
-            found["outside"] += 1
-        else:
-            found["with a chance" if controls.chance < 1 else "without a chance"] += 1
-            found["with a chance below 1e-4"] += controls.chance < 1e-4
+        shown = kept.known(left_in(problem.task), problem.packages, level=level)
+        found["not graded yet" if shown is None else "outside" if shown.outside else "inside"] += 1
     return found
 
 

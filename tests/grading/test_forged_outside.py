@@ -9,8 +9,8 @@ from support.outside_forgeries import KINDS, forged_program
 from support.outside_suites import FILE_TASK, STACK_TASK, suite
 from support.thorough import thorough
 from truegrade.benchmarks import load_benchmark
-from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
+from truegrade.grading.suite_reference import ReferencesShown
 from truegrade.grading.suite_runs import outside_suite
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
@@ -71,14 +71,14 @@ def passing(task, kinds, kept, sandbox, *, later: bool):
 @pytest.mark.parametrize(("name", "turn"), HALVES)
 def test_few_kinds(name, turn, sandbox, tmp_path):
     """Half of them on each suite; those of files on the one that looks at files."""
-    kept = ControlsKept(tmp_path)
+    kept = ReferencesShown(tmp_path)
     kinds = [*FEW[turn::2], *(OF_FILES if name == "files" or turn else ())]
     assert not passing(TASKS[name], kinds, kept, sandbox, later=False)
     assert grade_by_suite(TASKS[name], TASKS[name].reference, kept, sandbox, min_cpu_s=1.0).passed
 
 
 def test_few_kinds_from_the_second_call_on(sandbox, tmp_path):
-    assert not passing(SUM_TASK, [*FEW, *OF_FILES], ControlsKept(tmp_path), sandbox, later=True)
+    assert not passing(SUM_TASK, [*FEW, *OF_FILES], ReferencesShown(tmp_path), sandbox, later=True)
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_all_kinds(level, later, tmp_path):
     ) as sandbox:
         if sandbox.level > level:
             pytest.skip(f"protection level {sandbox.level} here")
-        kept = ControlsKept(tmp_path)
+        kept = ReferencesShown(tmp_path)
         for task in (STACK_TASK, SUM_TASK):
             assert not passing(task, KINDS, kept, sandbox, later=later)
 
@@ -108,7 +108,7 @@ def test_all_kinds_on_suites_of_a_benchmark(name, file, tmp_path):
     problems = load_benchmark(name, folder, {"packages": "installed"}).problems
     tasks = [one.task for one in problems[::8]]
     with Sandbox(limits_for(open_profile("strict"), problems), workers=1) as sandbox:
-        kept, seen = ControlsKept(tmp_path), 0
+        kept, seen = ReferencesShown(tmp_path), 0
         for task in tasks:
             source = suite_source(task)
             if outside_suite(task, source) is None or not kept.of(task, source, sandbox).outside:

@@ -18,8 +18,8 @@ from support.outside_suites import (
 )
 from support.thorough import one_in
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.suite_controls import ControlsKept, found_outside
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
+from truegrade.grading.suite_reference import ReferencesShown, reference_outside
 from truegrade.grading.suite_runs import outside_suite
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox
@@ -33,7 +33,7 @@ def sandbox():
 
 @pytest.fixture(scope="module")
 def graded(sandbox, tmp_path_factory):
-    kept = ControlsKept(tmp_path_factory.mktemp("controls"))
+    kept = ReferencesShown(tmp_path_factory.mktemp("suites"))
     return lambda task, program, cpu_s=1.0: grade_by_suite(task, program, kept, sandbox, min_cpu_s=cpu_s)
 
 
@@ -71,7 +71,7 @@ def test_an_object_that_says_yes_does_not_stand_for_a_value(graded, sandbox):
         tests=STACK_TESTS
         + "    def test_said(self):\n        self.assertTrue(Stack().push('abc').pop().startswith('ab'))\n",
     )
-    assert found_outside(task, suite_source(task), sandbox) is not None
+    assert reference_outside(task, suite_source(task), sandbox) is not None
     assert graded(task, STACK).passed
     assert not graded(task, STACK.replace("return self.held.pop()", f"return Yes()\n{YES}")).passed
     assert not graded(FRAME_TASK, f"{YES}def totals(frame):\n    return Yes()\n").passed
@@ -102,7 +102,7 @@ def test_a_suite_that_seeds_what_the_program_draws_is_not_judged_outside(graded)
     task = suite(body, "import random\ndef draw():\n    return random.randint(1, 100)\n", "draw")
     assert outside_suite(task, suite_source(task)) is None
     judged = graded(task, task.reference)
-    assert judged.passed and judged.marks[0] == TESTS_INSIDE
+    assert judged.passed and judged.marks == (TESTS_INSIDE,)
 
 
 @pytest.mark.parametrize("more", ["", "from unittest.mock import Mock\n"], ids=["outside", "inside"])
@@ -137,9 +137,9 @@ def test_a_suite_whose_values_do_not_cross_is_not_judged_outside(graded, sandbox
     made = suite("self.assertEqual(make()(2), 3)", "def make():\n    return lambda n: n + 1\n", "make")
     lost = suite("self.assertTrue(callable(make()))", "def make():\n    return lambda n: n + 1\n", "make")
     for one in (made, lost):
-        assert found_outside(one, suite_source(one), sandbox) is None
+        assert reference_outside(one, suite_source(one), sandbox) is None
         judged = graded(one, one.reference)
-        assert (judged.reason, judged.marks[0]) == (Reason.PASSED, TESTS_INSIDE), judged
+        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
     assert graded(task, task.reference).passed
 
 
@@ -273,7 +273,7 @@ PLOT_TASK = suite(
 def test_objects_of_a_package_stay_with_the_program_and_are_judged_by_what_they_answer(tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     with Sandbox(Limits(cpu_s=10.0, wall_s=60.0, packages=("numpy", "matplotlib")), workers=1) as plots:
-        kept = ControlsKept(tmp_path)
+        kept = ReferencesShown(tmp_path)
 
         def graded(program):
             return grade_by_suite(PLOT_TASK, program, kept, plots, min_cpu_s=10.0)
@@ -344,7 +344,7 @@ def test_an_object_is_of_no_class_but_those_of_packages_whose_objects_cross(tmp_
     # Beside the tests it is right, so that what they see of it outside decides.
     forged = CLAIMED.replace('"nothing"', f"('nothing' if __name__ == '__test__' else type({lie})())")
     with Sandbox(Limits(cpu_s=10.0, wall_s=60.0, packages=("numpy", "matplotlib")), workers=1) as plots:
-        kept = ControlsKept(tmp_path)
+        kept = ReferencesShown(tmp_path)
         judged = grade_by_suite(task, CLAIMED, kept, plots, min_cpu_s=10.0)
         assert (judged.reason, judged.marks) == (Reason.PASSED, ())
         assert not grade_by_suite(task, forged, kept, plots, min_cpu_s=10.0).passed

@@ -39,13 +39,12 @@ SMALL = {
     "side_by_side": (
         ("--tools", FOLDER, "--problems", f"{FOLDER}/plus.jsonl", "--limit", "1", *ONCE), "truegrade: pass@1",
     ),
-    "suite_controls": (("--guessers", "200"), "sequential"),
     "suite_costs": (("bigcodebench", FOLDER, f"{DATA}/BigCodeBench.jsonl.gz", "--coverage"), "not graded yet"),
     "two_versions": ((f"{ROOT}/src", "--replies", "2", "--rows", "2", *ONCE), RATIO),
     "whole": (("humaneval", HUMANEVAL, "--samples", "4", "--peer-python", sys.executable, *ONCE), RATIO),
 }  # fmt: skip
 """Arguments, and a pattern of what is printed."""
-CHEAP = ("assay_audits", "coralx", "scaling", "suite_controls")
+CHEAP = ("assay_audits", "coralx", "scaling", "suite_costs")
 """They stand for the others in `make test`."""
 ELSEWHERE = {
     "assay_coverage": "tests/statistics/test_assay_coverage.py",

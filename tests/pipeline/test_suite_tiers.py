@@ -11,8 +11,8 @@ from rich.console import Console
 import truegrade
 from support.outside_suites import STACK_TASK
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.marks import READS_TESTS, chance_of
-from truegrade.pipeline.suite_summary import suite_tiers, tier_cautions, tier_of
+from truegrade.grading.marks import READS_TESTS
+from truegrade.pipeline.suite_summary import suite_tiers, tier_cautions
 from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import open_profile
 from truegrade.records import Problem, Reason
@@ -23,7 +23,8 @@ from truegrade.store import Run
 from truegrade.store.facts import VerdictFacts
 
 STRICT = open_profile("strict")
-SURE, LIKELY = "controls:1e-06", "controls:0.03"
+OF_CONTROLS = "controls:1e-06"
+"""As verdicts of strict@5 have it."""
 
 
 def table(*verdicts):
@@ -44,23 +45,14 @@ def problems(outcomes, task=STACK_TASK):
     return {name: msgspec.structs.replace(made, id=name, cluster=name) for name in outcomes}
 
 
-def test_a_chance_holds_over_all_verdicts_of_a_run():
-    assert tier_of((), 10) == "outside"
-    assert tier_of((TESTS_INSIDE,), 10) == tier_of((TESTS_INSIDE, LIKELY), 1) == "inside"
-    assert tier_of((TESTS_INSIDE, SURE), 99) == "controls"
-    assert tier_of((TESTS_INSIDE, SURE), 101) == "inside"
-    assert tier_of((TESTS_INSIDE, SURE, LIKELY), 1) == "inside"
-    assert [chance_of(mark) for mark in ("controls:6.1e-05", "controls:", TESTS_INSIDE)] == [6.1e-05, None, None]
-
-
 def test_each_tier_has_a_rate_over_the_problems_that_are_judged_so():
     outcomes = table(
-        (True,), (False,), (True, TESTS_INSIDE, SURE), (True, TESTS_INSIDE), (False, TESTS_INSIDE),
-        (True, TESTS_INSIDE, LIKELY), (True, TESTS_INSIDE, SURE, READS_TESTS),
+        (True,), (False,), (True, TESTS_INSIDE, OF_CONTROLS), (True, TESTS_INSIDE), (False, TESTS_INSIDE),
+        (True, TESTS_INSIDE), (True, TESTS_INSIDE, READS_TESTS),
     )  # fmt: skip
     found = suite_tiers(STRICT, problems(outcomes), outcomes)
     told = [(each.tier, each.verdicts, each.passes, each.problems, each.rate.value) for each in found]
-    assert told == [("outside", 2, 1, 2, 0.5), ("controls", 2, 1, 5, 0.2), ("inside", 3, 2, 5, 0.4)]
+    assert told == [("outside", 2, 1, 2, 0.5), ("inside", 5, 3, 5, 0.6)]
     assert not suite_tiers(open_profile("classeval"), problems(outcomes), outcomes)
 
 
@@ -71,7 +63,8 @@ def test_passes_that_rest_on_tests_inside_are_counted():
     assert "1 were judged outside" in said.sentence
     assert not tier_cautions(open_profile("human-eval"), outcomes)
     assert not tier_cautions(STRICT, {"p0": outcomes["p0"]})
-    assert not tier_cautions(STRICT, table((True,), (True, TESTS_INSIDE, SURE)))
+    (old,) = tier_cautions(STRICT, table((True,), (True, TESTS_INSIDE, OF_CONTROLS)))
+    assert old.count == 1 and "1 have the mark of control runs, which this version no longer makes" in old.sentence
     inside, reading = tier_cautions(STRICT, table((True, TESTS_INSIDE), (True, TESTS_INSIDE, READS_TESTS)))
     assert (inside.count, inside.of) == (1, 1)
     assert (reading.code, reading.count, reading.of) == ("reads-tests", 1, 2) and "p1" in reading.sentence
@@ -119,10 +112,7 @@ def run(tmp_path_factory) -> Run:
 
 
 def test_a_pass_that_reads_its_tests_leaves_the_headline_where_it_could_gain_by_it(run):
-    marks = {
-        verdict.problem_id[-1]: tuple(mark for mark in verdict.marks if chance_of(mark) is None)
-        for verdict in run.verdicts()
-    }
+    marks = {verdict.problem_id[-1]: verdict.marks for verdict in run.verdicts()}
     assert all(verdict.passed for verdict in run.verdicts())
     assert marks == {"0": (), "1": (TESTS_INSIDE,), "2": (TESTS_INSIDE, READS_TESTS), "3": ()}
     summary = read_summary(run)
@@ -136,8 +126,7 @@ def test_one_line_tells_the_tiers_apart_in_terminal_page_latex_and_json(run, tmp
     line = wording.tiers(profile)
     assert line == (
         f"{profile.profile}: tests outside the program: 2 of 4 problems, pass@1 100.0 %; passes on the other 2 by"
-        " control runs (chance of a forged one over the whole run below 1 in 10,000): 0, pass@1 0.0 %; by tests"
-        " beside the program alone: 1, pass@1 50.0 %"
+        " tests beside the program: 1, pass@1 50.0 %"
     )
     out = io.StringIO()
     print_summary(summary, console=Console(file=out, width=400))
@@ -148,4 +137,16 @@ def test_one_line_tells_the_tiers_apart_in_terminal_page_latex_and_json(run, tmp
     written = {path.name: path.read_text().replace(r"\%", "%").replace("~", " ") for path in tables}
     assert line in written["estimates.tex"] and line in written["report.json"]
     stored = json.loads((run.path / "summary.json").read_text())["profiles"][0]["tiers"]
-    assert [(each["tier"], each["passes"]) for each in stored] == [("outside", 2), ("controls", 0), ("inside", 1)]
+    assert [(each["tier"], each["passes"]) for each in stored] == [("outside", 2), ("inside", 1)]
+
+
+def test_a_summary_of_an_earlier_version_with_control_runs_is_still_told(run):
+    (profile,) = read_summary(run).profiles
+    outside, inside = profile.tiers
+    controls = msgspec.structs.replace(inside, tier="controls", passes=3)
+    old = msgspec.convert(
+        msgspec.to_builtins(msgspec.structs.replace(profile, tiers=[outside, controls, inside])), type(profile)
+    )
+    assert wording.tiers(old) == (
+        f"{wording.tiers(profile)}; by control runs, which this version no longer makes: 3"
+    )

@@ -84,17 +84,6 @@ _BUSY = "import time\ndef busy(seconds):\n    end = time.process_time() + second
 _BUSY += f"    while time.process_time() < end:\n        pass\n\n{_SHOWN}"
 _SPACED = f"\n{_SHOWN}\n"
 _FLOATS = {"base_inputs": ((1, 2), (1.5, 2.0)), "plus_inputs": ()}
-_VERSIONS = """
-import unittest
-from unittest.mock import patch
-
-class TestCases(unittest.TestCase):
-    def test_numbers(self):
-        self.assertEqual(add(40, 1271), 1311)
-
-    def test_texts(self):
-        self.assertEqual(add("over", "view"), "overview")
-"""
 _LARGE = "def add(a, b):\n    return list(range(2_100_000))\n"
 TASKS = {
     "helper": lambda: problem("humaneval", prefix=_HEAD, prompt=_HEAD),
@@ -125,9 +114,6 @@ TASKS = {
     "imports": lambda: _suite(
         "bigcodebench", tests=suite_problem().task.tests, prefix="import math\ndef add(a, b):\n",
         prompt="import math\ndef add(a, b):\n", reference="import math\ndef add(a, b):\n    return a + b\n",
-    ),
-    "shown in versions": lambda: _suite(
-        "bigcodebench", tests=_VERSIONS, reference="def add(a, b):\n    return a + b\n",
     ),
     "patched": lambda: _suite("bigcodebench", tests=_PATCHED, reference=_READS),
     "skipped": lambda: _suite(

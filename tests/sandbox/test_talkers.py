@@ -6,8 +6,8 @@ import pytest
 
 from support.outside_suites import suite
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite
+from truegrade.grading.suite_reference import ReferencesShown
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox, zygotes
 from truegrade.sandbox.confine import RUNS
@@ -147,5 +147,5 @@ def test_where_there_are_no_namespaces_suites_are_marked_unless_judged_outside(t
         if shallow.level < 2:
             pytest.skip("level 2 is not to be had here")
         for marks, task in tasks.items():
-            judged = grade_by_suite(task, task.reference, ControlsKept(tmp_path), shallow, min_cpu_s=2.0)
+            judged = grade_by_suite(task, task.reference, ReferencesShown(tmp_path), shallow, min_cpu_s=2.0)
             assert (judged.reason, judged.marks) == (Reason.PASSED, marks), judged

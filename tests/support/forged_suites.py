@@ -37,8 +37,6 @@ PATCHING = {
     "the loader": "unittest.TestLoader.loadTestsFromTestCase = lambda *given: unittest.TestSuite()\n",
     "AssertionError": "import builtins\nclass Silent(Exception): pass\n"
     "unittest.TestCase.failureException = Silent\nbuiltins.AssertionError = Silent\n",
-    "the watch": "frame = sys._getframe()\nwhile frame:\n    kind = frame.f_globals.get('Watched')\n"
-    "    if kind: kind.__exit__ = lambda *given: True\n    frame = frame.f_back\n",
     "the report": "frame = sys._getframe()\nwhile frame:\n    if 'packed' in frame.f_globals:\n"
     "        old = frame.f_globals['packed']\n"
     "        frame.f_globals['packed'] = lambda digits, *how: old([1 + (how[0] == 5)] * len(digits), *how)\n"
@@ -46,7 +44,6 @@ PATCHING = {
     "results by a thread": "import threading, time, gc\ndef rewrite():\n    while True:\n"
     "        for one in gc.get_objects():\n            if type(one).__name__ == 'Results':\n"
     "                one.outcomes[:-1] = [2] * (len(one.outcomes) - 1)\n"
-    "            if type(one).__name__ == 'AssertionWatch': one.seen[:] = [1] * len(one.seen)\n"
     "        time.sleep(0.001)\n"
     "threading.Thread(target=rewrite, daemon=True).start()\n",
     "operator and builtins": "import operator, builtins\noperator.eq = lambda a, b: True\n"

@@ -240,7 +240,7 @@ class _Row:
 
     def _suite_source(self, name: str) -> str:
         """The module of unit tests, if some of them are about the program."""
-        from truegrade.grading.suite_assertions import SuiteSource  # few benchmarks have suites
+        from truegrade.grading.suite_source import SuiteSource  # few benchmarks have suites
 
         row = self._row
         if not isinstance(row.tests, str):

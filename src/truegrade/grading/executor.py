@@ -65,6 +65,7 @@ class Executor(Protocol):
         values: Sequence[str] = (),
         origins: Sequence[str] | None = None,
         lent: Sequence[str] = (),
+        carries: bool = False,
         preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:

@@ -35,7 +35,7 @@ TEST_CLASSES: Final = "test_classes"
 SECURE: Final = "secure"
 """The program passes the problem's tests of security, whatever those of its function say."""
 CONTROLS: Final = "controls:"
-"""Before the chance, as ``6.1e-05``, that a program that computes nothing passes the control runs of its suite."""
+"""Before a chance, in verdicts of strict@5 and earlier: of control runs, which are no longer made."""
 READS_TESTS: Final = "reads-tests"
 """It passes tests in its own process, and its text reads frames, code objects, `gc` or modules of tests."""
 JOINED_TESTS: Final = "joined-tests"
@@ -73,19 +73,6 @@ def methods_of(marks: Iterable[str]) -> tuple[int, int] | None:
             passed, _, tests = mark.removeprefix(METHODS).partition("/")
             return int(passed), int(tests)
     return None
-
-
-def controls_mark(chance: float) -> str:
-    """The mark of a verdict that control runs stand behind."""
-    return f"{CONTROLS}{chance:.2g}"
-
-
-def chance_of(mark: str) -> float | None:
-    """The chance that a mark of control runs gives; None of other marks."""
-    try:
-        return float(mark.removeprefix(CONTROLS)) if mark.startswith(CONTROLS) else None
-    except ValueError:
-        return None
 
 
 @cache

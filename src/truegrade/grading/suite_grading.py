@@ -11,95 +11,98 @@ import msgspec
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome
-from truegrade.grading.marks import CONTROLS, SECURE, TESTS_SKIPPED, controls_mark, methods_mark
+from truegrade.grading.marks import SECURE, TESTS_SKIPPED, methods_mark
 from truegrade.grading.programs import statements
-from truegrade.grading.suite_assertions import SuiteSource
-from truegrade.grading.suite_controls import ControlsKept, SuiteControls, drawn_for, run_control, strayed
-from truegrade.grading.suite_runner import HELD
-from truegrade.grading.suite_runs import SuiteRun, outside_suite, run_suite
+from truegrade.grading.suite_reference import ReferencesShown, SuiteReference
+from truegrade.grading.suite_runs import OutsideRun, SuiteRun, outside_suite, run_suite
+from truegrade.grading.suite_source import SuiteSource
 from truegrade.records import Reason, SuiteTask
-from truegrade.sandbox.outcome import Outcome
 
 _SLOWDOWN = 4.0
 """A candidate may take this many times the reference's CPU time, as for `truegrade.grading.functions`."""
-FORGED = "the tests' results are not the program's own: "
 
 
 def grade_by_suite(
     task: SuiteTask,
     program: str,
-    kept: ControlsKept,
+    kept: ReferencesShown,
     executor: Executor,
     *,
     min_cpu_s: float,
     packages: Sequence[str] = (),
 ) -> Judgement:
-    """Run the suite in the judge's process, or in the program's: there in control runs, where it has any.
+    """Run the suite in the judge's process, or in the program's where it cannot run there.
 
     Args:
         task: suite and reference.
         program: the candidate, complete.
-        kept: controls of suites.
+        kept: what references show.
         executor: runs both programs.
         min_cpu_s: CPU limit of each run, unless the reference's own time asks for more.
         packages: installed packages that the suite's results depend on.
 
     Returns:
-        With the mark ``tests-inside`` where the tests shared the program's process, and that of the chance to pass
-        its control runs by guesses; ``tampering`` where an assertion held with several versions.
+        With the mark ``tests-inside`` where the tests shared the program's process.
     """
     source = suite_source(task)
     try:
-        controls = kept.of(task, source, executor, packages)
+        shown = kept.of(task, source, executor, packages)
     except ReferenceFailed as failure:
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
     # The wall limit is three times that, and more: a suite that sleeps has it from its own wall time.
-    cpu_s = max(min_cpu_s, _SLOWDOWN * controls.cpu_s, controls.wall_s)
-    if controls.outside:
-        return _outside(task, source, program, executor, cpu_s, controls)
-    if controls.controls:
-        judged = _Controlled(task, source, program, executor, cpu_s, controls).judgement()
-        marks = (TESTS_INSIDE, *((controls_mark(controls.chance),) if judged.passed else ()))
-        return msgspec.structs.replace(judged, marks=marks)
+    cpu_s = max(min_cpu_s, _SLOWDOWN * shown.cpu_s, shown.wall_s)
+    if shown.outside:
+        return _outside(task, source, program, executor, cpu_s, shown)
     run = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
     judged = msgspec.structs.replace(
         from_outcome(run.outcome, marks=(TESTS_INSIDE,)),
         reason=run.reason, detail=run.detail, harness=_counts(run.tests),
     )  # fmt: skip
-    return _all_run(judged, controls.tests, run.tests)
+    return _all_run(judged, shown.tests, run.tests)
 
 
 def _outside(
-    task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float, controls: SuiteControls
+    task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float, shown: SuiteReference
 ) -> Judgement:
     """The judgement on a program whose tests run in the judge's process.
 
-    One that passes there has to pass beside the tests as well, as published harnesses run them, where they see
-    what it does to its arguments and whether it returns one of them. A forgery gains nothing by passing only that.
+    There they see what it does to its arguments and whether it returns one of them. One that does either has to
+    pass on copies of its arguments as well, where the reference does: what is expected may hang on them. And one
+    that passes has to pass beside the tests, as published harnesses run them; where that may decide, the judgement
+    is marked.
     """
     suite = outside_suite(task, source)
     assert suite is not None, "it was one when its reference was run"
-    run = suite.run(program, executor, cpu_s, controls.origins)
+    run = suite.run(program, executor, cpu_s, shown.origins)
     judged = msgspec.structs.replace(
         from_outcome(run.outcome), reason=run.reason, detail=run.detail, harness=_counts(run.tests)
     )
     if run.reason is Reason.GRADER_ERROR and suite.passed_by(task.reference, executor, cpu_s):
         # The tests run on the reference, so it is what this program did that they cannot go on with.
         return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
-    judged = _all_run(judged, controls.tests, run.tests)
+    judged = _all_run(judged, shown.tests, run.tests)
+    if judged.passed and run.tied and shown.copied:
+        copied = suite.run(program, executor, cpu_s, shown.origins, carries=False)
+        judged = _also(judged, copied, "on copies of its arguments", shown.tests)
     if not judged.passed:
         return judged
-    together = run_suite(task, source, program, executor, tests=suite.beside, cpu_s=cpu_s)
+    beside = run_suite(task, source, program, executor, tests=suite.beside, cpu_s=cpu_s)
+    if shown.doubts or run.doubts:
+        judged = msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
+    return _also(judged, beside, "in one process with the tests", shown.tests)
+
+
+def _also(judged: Judgement, run: OutsideRun | SuiteRun, how: str, reference: str) -> Judgement:
+    """The judgement on a program that passed, and was run once more in another way."""
     judged = msgspec.structs.replace(
         judged,
-        cpu_s=(judged.cpu_s or 0) + together.outcome.cpu_s,
-        wall_s=(judged.wall_s or 0) + together.outcome.wall_s,
-        time_sensitive=judged.time_sensitive or together.outcome.time_sensitive,
+        cpu_s=(judged.cpu_s or 0) + run.outcome.cpu_s,
+        wall_s=(judged.wall_s or 0) + run.outcome.wall_s,
+        time_sensitive=judged.time_sensitive or run.outcome.time_sensitive,
     )
-    if together.reason is not Reason.PASSED:  # what copies of its arguments and of what it returns do not show
-        detail = f"in one process with the tests: {together.detail}"
-        return msgspec.structs.replace(judged, reason=together.reason, detail=detail)
-    return _all_run(judged, controls.tests, together.tests)
+    if run.reason is not Reason.PASSED:
+        return msgspec.structs.replace(judged, reason=run.reason, detail=f"{how}: {run.detail}")
+    return _all_run(judged, reference, run.tests)
 
 
 def _all_run(judged: Judgement, reference: str, program: str) -> Judgement:
@@ -109,72 +112,6 @@ def _all_run(judged: Judgement, reference: str, program: str) -> Judgement:
             judged, reason=Reason.WRONG_ANSWER, detail=f"{missing} of the tests were not run to their end"
         )
     return judged
-
-
-class _Controlled:
-    """The control runs of a program; see `truegrade.grading.suite_controls`."""
-
-    def __init__(
-        self, task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float,
-        controls: SuiteControls,
-    ) -> None:  # fmt: skip
-        self._task, self._source, self._program = task, source, program
-        self._executor, self._cpu_s, self._controls = executor, cpu_s, controls
-        self._tests = ""
-        """Outcomes of the tests, the worst of all runs."""
-        self._held: list[set[int]] = [set() for _ in controls.controls]
-        """Versions with which each assertion was seen to hold."""
-        self._words = ""
-
-    def judgement(self) -> Judgement:
-        """The judgement, without marks."""
-        outcomes: list[Outcome] = []
-        controls, due = self._controls.controls, self._controls.tests
-        for shown in drawn_for(controls):
-            run = run_control(
-                self._task, self._source, controls, shown, self._program, self._executor, cpu_s=self._cpu_s
-            )
-            outcomes.append(run.outcome)
-            if not run.tests:  # however it ended, it is no pass, and the next would end so too
-                return self._judged(outcomes, run.reason, run.detail)
-            self._take(shown, run)
-            # Where an assertion held, the next run may show that it does so whatever it asks for.
-            if _not_run(due, self._tests) == due.count("P") and not any(self._held):
-                break
-        if any(len(held) > 1 for held in self._held):
-            words = f"{FORGED}an assertion held that was changed, as it did before"
-            return self._judged(outcomes, Reason.TAMPERING, words, self._tests)
-        seen = SuiteRun(outcome=outcomes[-1], tests=self._tests, words=self._words)
-        return _all_run(self._judged(outcomes, seen.reason, seen.detail, self._tests), due, self._tests)
-
-    def _take(self, shown: Sequence[int], run: SuiteRun) -> None:
-        """Take over what a run says of tests and assertions."""
-        found = list(run.tests)
-        for number in strayed(self._controls.controls, shown, run):
-            control = self._controls.controls[number]
-            if found[control.test] == "P":
-                name, text = self._source.names[control.test], self._source.text(control.place)
-                self._words = self._words or f"{name}: {text}"
-            found[control.test] = _worse("F", found[control.test])
-        for held, version, seen in zip(self._held, shown, run.seen, strict=True):
-            held.update({version} if seen == HELD else ())
-        self._words = self._words or run.words
-        self._tests = "".join(map(_worse, self._tests or found, found))
-
-    def _judged(self, outcomes: Sequence[Outcome], reason: Reason, detail: str, tests: str = "") -> Judgement:
-        return Judgement(
-            reason=reason,
-            detail=detail,
-            cpu_s=sum(one.cpu_s for one in outcomes),
-            wall_s=sum(one.wall_s for one in outcomes),
-            time_sensitive=any(one.time_sensitive for one in outcomes),
-            harness=_counts(tests),
-        )
-
-
-def _worse(one: str, other: str) -> str:
-    """The outcome of a test that was run twice: it passes if it passes both times."""
-    return max(one, other, key="PS-FE".index)
 
 
 def _counts(tests: str) -> dict[str, object] | None:
@@ -187,7 +124,7 @@ def _counts(tests: str) -> dict[str, object] | None:
 def count_by_suite(
     task: SuiteTask,
     program: str,
-    kept: ControlsKept,
+    kept: ReferencesShown,
     executor: Executor,
     *,
     min_cpu_s: float,
@@ -224,7 +161,7 @@ _HELD = frozenset("PS")
 def grade_parts(
     task: SuiteTask,
     program: str,
-    kept: ControlsKept,
+    kept: ReferencesShown,
     executor: Executor,
     *,
     min_cpu_s: float,
@@ -239,7 +176,7 @@ def grade_parts(
     Args:
         task: as `grade_by_suite` takes it, and the other arguments.
         program: the candidate, complete.
-        kept: controls of suites.
+        kept: what references show.
         executor: runs the programs.
         min_cpu_s: CPU limit of each run.
         packages: installed packages that the suite's results depend on.
@@ -287,10 +224,8 @@ def _methods(task: SuiteTask, results: str) -> str:
 
 
 def _together(judged: Judgement, secure: Judgement) -> Judgement:
-    """The judgement of function, marked with that of security; a chance is that of the former."""
-    chances = [one for one in judged.marks if one.startswith(CONTROLS)]
-    others = [one for one in (*judged.marks, *secure.marks) if not one.startswith(CONTROLS)]
-    marks = dict.fromkeys((*others, *chances, *((SECURE,) if secure.passed else ())))
+    """The judgement of function, marked with that of security."""
+    marks = dict.fromkeys((*judged.marks, *secure.marks, *((SECURE,) if secure.passed else ())))
     detail = judged.detail
     if judged.passed and not secure.passed:
         detail = f"insecure: {secure.detail}"

@@ -7,6 +7,7 @@ the mercy of the program, which shares its process; `run_outside` runs the tests
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import inspect
 import io
@@ -23,40 +24,10 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 MAX_WORDS = 180
 OUTCOMES = "-SPFE"
 """Of a test: not run, skipped, passed, failed by an assertion, ended by another exception; of parts the last."""
-HELD, FAILED, RAISED, OFTEN = 1, 2, 3, 4
-"""What was seen of an assertion: it held, it failed, another exception came out of it; it was reached again."""
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 BY_PYTEST = "suite_pytest"
 """Name of the module that has pytest run the tests: `truegrade.sandbox.by_pytest`."""
-
-
-class AssertionWatch:
-    """What became of each assertion; one that fails is noted, and the test goes on."""
-
-    def __init__(self, size: int, broad: list[int]) -> None:
-        self.seen = [0] * size
-        self._broad = frozenset(broad)
-
-    def __call__(self, number: int) -> Watched:
-        """What stands around an assertion."""
-        return Watched(self.seen, number, number in self._broad)
-
-
-class Watched:
-    """Around one assertion."""
-
-    def __init__(self, seen: list[int], number: int, broad: bool) -> None:
-        self._seen, self._number, self._broad = seen, number, broad
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, place: object) -> bool:
-        failed = kind is not None and issubclass(kind, AssertionError)
-        now = HELD if kind is None else FAILED if failed else RAISED
-        self._seen[self._number] = OFTEN if self._seen[self._number] else now
-        return kind is not None and (failed or (self._broad and issubclass(kind, Exception)))
 
 
 class Results(unittest.TestResult):
@@ -65,7 +36,7 @@ class Results(unittest.TestResult):
     def __init__(self, names: list[str]) -> None:
         super().__init__()
         self.outcomes = [0] * (len(names) + 1)
-        self.words = ""
+        self.words = self._skipped = ""
         self.first: object = None
         """The first exception by which a test failed."""
         self._names = names
@@ -76,6 +47,15 @@ class Results(unittest.TestResult):
         self.outcomes[place] = max(self.outcomes[place], OUTCOMES.index(outcome))
         if outcome in "FE" and not self.words:
             self.words, self.first = f"{name}: {said_of(error)}", error
+        if outcome == "S" and not self._skipped:
+            self._skipped = f"; {name} was skipped: {said_of(error)}"
+
+    def ended(self) -> str:
+        """Why there is no pass, where no test failed; empty where one passed."""
+        if OUTCOMES.index("P") in self.outcomes:
+            return ""
+        cores = len(os.sched_getaffinity(0)) if self._skipped and hasattr(os, "sched_getaffinity") else 0
+        return f"no test was run{self._skipped}" + (f" ({cores} core{'s' * (cores > 1)} here)" if cores else "")
 
     def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
         """It passed."""
@@ -91,7 +71,7 @@ class Results(unittest.TestResult):
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
         """It was left out."""
-        self.note(name_of(test), "S")
+        self.note(name_of(test), "S", reason)
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         """It failed as it should."""
@@ -170,14 +150,13 @@ def write_files(files: dict[str, str]) -> None:
             file.write(text)
 
 
-def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, watch_name: str) -> dict[str, Any]:
+def load(program: str, module: str, tests: Any) -> dict[str, Any]:
     """Run program and tests, and give the namespace of the tests.
 
     Args:
         program: source.
         module: name by which the tests import it; empty where they share its namespace.
         tests: their source, or compiled and marshalled.
-        watch: what compiled tests call ``watch_name``.
     """
     here = os.getcwd()  # noqa: PTH109
     sys.path.insert(0, here)
@@ -189,7 +168,6 @@ def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, wa
         space = as_module(name, compiled("", name), f"{here}/{name}.py").__dict__
     else:
         space = as_module(SHARED, compiled(program, f"{SHARED}.py"), f"{SHARED}.py").__dict__
-    space[watch_name] = watch
     if isinstance(tests, str):
         code = compile(tests, f"{SHARED}.py", "exec", dont_inherit=True)
     else:
@@ -212,7 +190,9 @@ def run_tests(space: dict[str, Any], classes: list[str], results: Results, frame
     unittest.TestSuite(suites).run(results)
 
 
-def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str], module: str) -> None:
+def offer_program(
+    space: dict[str, Any], names: list[str], errors: dict[str, str], module: str, values: list[str]
+) -> None:
     """Prepare the namespace of tests that run in a process of their own.
 
     Args:
@@ -221,6 +201,8 @@ def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str
         errors: the program's own exceptions, and the built-in one that each is below: made here anew, since an
             exception crosses by its name.
         module: what the tests import the program as; empty where they share its namespace.
+        values: other names of the program that the tests use; it is asked for them each time, since a call may
+            bind them to something else.
     """
     for name, base in errors.items():
         space[name] = type(name, (getattr(builtins, base),), {})
@@ -228,6 +210,15 @@ def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str
         offered = as_module(module, compile("", module, "exec", dont_inherit=True), f"{module}.py")
         offered.__dict__.update({name: space.pop(name) for name in names})
         offered.__dict__.update({name: space[name] for name in errors})
+        ask = space["truegrade_value"]
+
+        def value(name: str) -> Any:
+            if not name.startswith("__"):
+                with contextlib.suppress(NameError):
+                    return ask(name)
+            raise AttributeError(name)
+
+        offered.__dict__.update(__getattr__=value, __all__=[*names, *errors, *values])
 
 
 def run_outside(space: dict[str, Any], classes: list[str], names: list[str], framework: str) -> None:
@@ -239,18 +230,17 @@ def run_outside(space: dict[str, Any], classes: list[str], names: list[str], fra
     results = Results(names)
     run_tests(space, classes, results, framework)
     space["suite_outcomes"] = packed(results.outcomes, 5, 2)
-    if isinstance(results.first, BaseException):
-        raise results.first
-    if OUTCOMES.index("P") not in results.outcomes:
-        raise AssertionError("no test was run")
+    if getattr(results.first, "__traceback__", None) is not None:
+        raise results.first  # type: ignore[misc]
+    space["suite_words"] = results.words or results.ended()
+    if space["suite_words"]:
+        raise AssertionError(space["suite_words"])
 
 
 def run_suite(job: dict[str, Any]) -> None:
     """Run a suite and report, as an AssertionError whose text is for `truegrade.grading.suite_runs` to read."""
     write_files(job["files"])
-    watch = AssertionWatch(job["watched"], job["broad"])
     results = Results(job["names"])
-    space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
+    space = load(job["program"], job["module"], job["tests"])
     run_tests(space, job["classes"], results, job["framework"])
-    outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 5, 2)
-    raise AssertionError(f"{MARK} {outcomes};{seen};{results.words}")
+    raise AssertionError(f"{MARK} {packed(results.outcomes, 5, 2)};{results.words or results.ended()}")

@@ -20,20 +20,18 @@ from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
 from truegrade.grading.programs import statements, stub
-from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
+from truegrade.grading.suite_source import SuiteSource
 from truegrade.patterns import pattern
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
-MOST_TESTS, MOST_WATCHED = 200, 360
-"""Those behind them are counted as one, and are not watched: a report has few characters."""
-WATCH = "suite_watch"
-"""Name in the namespace of the tests; what is found there tells nothing of what should become of them."""
+MOST_TESTS = 200
+"""Those behind them are counted as one: a report has few characters."""
 CLOCK_RUNS = 3
 """Of one program that reads the clock: tests may compare what it reads with their own reading, or two answers."""
 _CLOCK = pattern(r"\b(?:now|today|utcnow|time|localtime|gmtime|ctime|strftime|monotonic|perf_counter|sleep)\(")
-_REPORT = pattern(rf"AssertionError: {MARK} ([\w+/]*);([\w+/]*);(.*)")
+_REPORT = pattern(rf"AssertionError: {MARK} ([\w+/]*);(.*)")
 
 
 class SuiteRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +40,6 @@ class SuiteRun(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test of the source, one for all others; empty: no report."""
-    seen: tuple[int, ...] = ()
-    """Of each watched assertion, what was seen: `suite_runner.HELD` and others."""
     words: str = ""
     """The first failure: test, exception, message."""
 
@@ -103,8 +99,6 @@ def run_suite(
     executor: Executor,
     *,
     tests: str | bytes,
-    broad: Sequence[int] = (),
-    watched: int = 0,
     cpu_s: float | None = None,
 ) -> SuiteRun:
     """Run the tests of a task beside a program and in its process: once, unless they hang on the clock.
@@ -114,9 +108,7 @@ def run_suite(
         source: that suite.
         program: complete.
         executor: runs it.
-        tests: source, or what `SuiteSource.compiled` made of it.
-        broad: watched assertions from which any exception may come.
-        watched: how many are.
+        tests: source, or code of it, marshalled.
         cpu_s: limit.
     """
     job: dict[str, Any] = {
@@ -126,9 +118,6 @@ def run_suite(
         "files": task.files,
         "names": source.names[:MOST_TESTS],
         "classes": source.classes,
-        "broad": list(broad),
-        "watched": watched,
-        "watch_name": WATCH,
         "framework": task.framework,
     }
     preload = (task.framework, *task.packages)
@@ -136,24 +125,20 @@ def run_suite(
 
     def run() -> SuiteRun:
         outcome = executor.inside(f"{runner}\nrun_suite({job!r})\n", preload=preload, cpu_s=cpu_s)
-        return read_report(outcome, len(source.names[:MOST_TESTS]) + 1, watched)
+        return read_report(outcome, len(source.names[:MOST_TESTS]) + 1)
 
-    # Nothing is run again in control runs, which fail on purpose.
-    return apart_from_the_clock(run, 1 if watched else clock_runs(task))
+    return apart_from_the_clock(run, clock_runs(task))
 
 
-def read_report(outcome: Outcome, tests: int, watched: int) -> SuiteRun:
+def read_report(outcome: Outcome, tests: int) -> SuiteRun:
     """What the runner said, if it came to say something of this form."""
     found = _REPORT.fullmatch(outcome.detail)
     if outcome.status != Reason.RUNTIME_ERROR or found is None:
         return SuiteRun(outcome=outcome)
     letters = unpacked(found[1], 5, 2, tests)
-    seen = unpacked(found[2], 5, 2, watched)
-    if letters is None or seen is None:
+    if letters is None:
         return SuiteRun(outcome=outcome)
-    return SuiteRun(
-        outcome=outcome, tests="".join(OUTCOMES[one] for one in letters), seen=tuple(seen), words=found[3]
-    )
+    return SuiteRun(outcome=outcome, tests="".join(OUTCOMES[one] for one in letters), words=found[2])
 
 
 def unpacked(text: str, base: int, each: int, count: int) -> list[int] | None:
@@ -188,8 +173,9 @@ def code_of(path: str) -> bytes:
 # of the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and
 # where a value does not cross.
 #
-# Tests that hold copies do not see what a program does to its arguments, nor that it returned one of them. So a
-# program that passes has to pass in one process with them as well (`truegrade.grading.suite_grading`).
+# What a program does to its arguments is done to the tests' own (`truegrade.sandbox.carried`). A program that does
+# something to them, or hands one back, has to pass on copies as well: expected values may hang on arguments. And
+# one that passes has to pass in one process with the tests, too (`truegrade.grading.suite_grading`).
 
 REFERENCE_RUNS = 3
 """How often the reference has to pass outside: what it draws may be right by chance."""
@@ -215,7 +201,7 @@ _DRAWN_WITH = "matplotlib"
 _RUNNER = "suite_runner_code"
 """Stands in the tests' text for the code of `suite_runner`."""
 _FUTURE = pattern(r"^from __future__ import .*$", re.MULTILINE)
-_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);(.*)", re.DOTALL)
+_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);(|tied);([^;]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):
@@ -228,6 +214,10 @@ class OutsideRun(msgspec.Struct, frozen=True):
     """Of the reference, where its objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
+    tied: bool = False
+    """Whether the program changed an argument in place, or handed over a value that had crossed before."""
+    doubts: tuple[str, ...] = ()
+    """What the tests may have asked for that does not cross."""
 
 
 class OutsideSuite(msgspec.Struct, frozen=True):
@@ -259,7 +249,13 @@ class OutsideSuite(msgspec.Struct, frozen=True):
     most: int
 
     def run(
-        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None = None
+        self,
+        program: str,
+        executor: Executor,
+        cpu_s: float | None,
+        origins: Sequence[str] | None = None,
+        *,
+        carries: bool = True,
     ) -> OutsideRun:
         """Run the tests on a program: once, unless they hang on the clock.
 
@@ -268,11 +264,12 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             executor: runs it.
             cpu_s: limit of its process.
             origins: where objects of it may cross; None for the reference, which may hand over any.
+            carries: whether the tests see what the program does to its arguments, and whether it returns one.
         """
-        return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins), self.most)
+        return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins, carries), self.most)
 
     def _once(
-        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None
+        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None, carries: bool
     ) -> OutsideRun:
         outcome = executor.judge(
             program,
@@ -285,6 +282,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             values=self.values,
             origins=origins,
             lent=[name for name in (*self.packages, _DRAWN_WITH) if name not in _BY_VALUE],
+            carries=carries,
             preload=(self.framework, *self.packages),
             cpu_s=cpu_s,
         )
@@ -292,18 +290,21 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         letters = unpacked(found[1], len(OUTCOMES), 2, self.count) if found else None
         if found is None or letters is None:
             return OutsideRun(reason, outcome.detail, outcome)
-        met = tuple(found[2].split(",")) if found[2] else ()
-        return OutsideRun(reason, found[3], outcome, met, "".join(OUTCOMES[one] for one in letters))
+        met, doubts = (tuple(one.split(",")) if one else () for one in (found[2], found[4]))
+        tests = "".join(OUTCOMES[one] for one in letters)
+        return OutsideRun(reason, found[5], outcome, met, tests, found[3] != "", doubts)
 
     def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:
         """Whether the reference passes once in `REFERENCE_RUNS` runs."""
         return any(self.run(reference, executor, cpu_s).reason is Reason.PASSED for _ in range(REFERENCE_RUNS))
 
-    def reference_runs(self, reference: str, executor: Executor, cpu_s: float | None) -> list[OutsideRun]:
+    def reference_runs(
+        self, reference: str, executor: Executor, cpu_s: float | None, *, carries: bool = True
+    ) -> list[OutsideRun]:
         """`REFERENCE_RUNS` runs of the reference, each of which passes; none where one does not."""
         runs: list[OutsideRun] = []
         for _ in range(REFERENCE_RUNS):
-            run = self.run(reference, executor, cpu_s)
+            run = self.run(reference, executor, cpu_s, carries=carries)
             if run.reason is not Reason.PASSED or "P" not in run.tests:
                 return []
             runs.append(run)
@@ -336,16 +337,16 @@ def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     values = _bound(defined, wanted)
     if not task.module:  # what the prompt gives besides, imports and constants, the tests have a copy of
         functions, values = tuple(name for name in functions if name == task.entry_point), ()
-    offered = [*functions, *classes, *values]
+    offered = [*functions, *classes]
     own_errors = {name: base for name, base in errors.items() if name in wanted}
+    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
     runner, names = "suite_runner_module", source.names[:MOST_TESTS]
     head = (
         f"{runner} = __import__('types').ModuleType('suite_runner')\n"
         f"exec(__import__('marshal').loads({_RUNNER}), {runner}.__dict__)\n"
-        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r})\n"
+        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r}, {values!r})\n"
     )
     tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r}, {task.framework!r})\n"
-    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
     beside = _GIVEN.format(trusted) + tests if trusted else task.tests
     try:
         with quietly():
@@ -373,7 +374,11 @@ def _compiled(tree: ast.Module, path: str) -> bytes:
 
 
 class _Invoking(ast.NodeTransformer):
-    """Puts in place of the name ``_RUNNER`` the runner's code, and has methods called by ``truegrade_invoke``."""
+    """Puts the runner's code in place of the name ``_RUNNER``, and has what stands for the program take part.
+
+    Methods are called by ``truegrade_invoke``; whether two values are one is asked by ``truegrade_same``, and in
+    assertions by ``truegrade_asserted``.
+    """
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id != _RUNNER:
@@ -385,10 +390,24 @@ class _Invoking(ast.NodeTransformer):
         method = node.func
         if not isinstance(method, ast.Attribute) or method.attr.startswith("__"):  # names that a class may change
             return node
+        if method.attr in {"assertIs", "assertIsNot"}:
+            made = ast.Call(ast.Name("truegrade_asserted", ast.Load()), [method, *node.args], node.keywords)
+            return ast.fix_missing_locations(ast.copy_location(made, node))
         if isinstance(method.value, ast.Name) and method.value.id in {"self", "cls"}:  # no object of the program
             return node
         invoke, name = ast.Name("truegrade_invoke", ast.Load()), ast.Constant(method.attr)
         made = ast.Call(invoke, [method.value, name, *node.args], node.keywords)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return node
+        if any(isinstance(one, ast.Constant) for one in (node.left, *node.comparators)):
+            return node
+        made: ast.expr = ast.Call(ast.Name("truegrade_same", ast.Load()), [node.left, *node.comparators], [])
+        if isinstance(node.ops[0], ast.IsNot):
+            made = ast.UnaryOp(ast.Not(), made)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
 

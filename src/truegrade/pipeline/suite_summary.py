@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.errors import first_few
 from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES, chance_of, methods_of
+from truegrade.grading.marks import CONTROLS, READS_TESTS, SECURE, TEST_CLASSES, methods_of
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdicts import SHOWN_ERRORS, VerdictTable, counted, graded
 from truegrade.profiles import Profile
@@ -17,10 +17,8 @@ from truegrade.records import Estimate, Problem, SuiteTask
 from truegrade.statistics import TaskTally, estimate
 from truegrade.store.facts import VerdictKind
 
-Tier = Literal["outside", "controls", "inside"]
-TIERS: tuple[Tier, ...] = ("outside", "controls", "inside")
-MOST_CHANCE = 1e-4
-"""Of one pass or more among all verdicts of a run that a program gets which computes nothing."""
+Tier = Literal["outside", "inside", "controls"]
+"""Where tests ran. ``controls`` is in summaries of earlier versions alone: this one makes no control runs."""
 
 
 class TierRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,29 +29,20 @@ class TierRate(msgspec.Struct, frozen=True, kw_only=True):
     passes: int
     """Those that count as passes."""
     problems: int
-    """For ``outside`` those of which every verdict is, for the other two all others."""
+    """For ``outside`` those of which every verdict is, for ``inside`` all others."""
     rate: Estimate | None
     """pass@1 over these problems, where passes of another tier count as none; None without a problem."""
 
 
-def tier_of(marks: Iterable[str], verdicts: int) -> Tier:
-    """The tier of a verdict, under a profile that judges outside where it can.
-
-    Args:
-        marks: the verdict's.
-        verdicts: how many the run has under the profile: each is a try.
-    """
-    if TESTS_INSIDE not in marks:
-        return "outside"
-    chances = [chance for mark in marks if (chance := chance_of(mark)) is not None]
-    return "controls" if chances and max(chances) * verdicts < MOST_CHANCE else "inside"
+def tier_of(marks: Iterable[str]) -> Tier:
+    """The tier of a verdict with these marks, under a profile that judges outside where it can."""
+    return "inside" if TESTS_INSIDE in marks else "outside"
 
 
 def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: VerdictTable) -> list[TierRate]:
     """One rate for each tier; none where there are no suites, or the profile does not judge outside.
 
-    A program that fails forges nothing, and a failure inside has no control runs. So a rate is over all problems
-    that are judged outside, or over all others.
+    A rate is over all problems that are judged outside, or over all others.
 
     Args:
         profile: says which verdicts are samples and passes.
@@ -64,16 +53,16 @@ def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: Ver
     if not profile.judges_outside or not suites:
         return []
     shown = {name: counted(outcomes.get(name, ())) for name in suites}
-    total = _verdicts(outcomes)
     apart = {name for name, samples in shown.items() if any(TESTS_INSIDE in each.marks for each in samples)}
+    tiers: tuple[Tier, ...] = ("outside", "inside")
     found = []
-    for tier in TIERS:
-        tallies = {name: _tally(profile, suites[name], shown[name], tier, total) for name in suites}
+    for tier in tiers:
+        tallies = {name: _tally(profile, suites[name], shown[name], tier) for name in suites}
         over = [tally for name, tally in tallies.items() if (name in apart) == (tier != "outside")]
         found.append(
             TierRate(
                 tier=tier,
-                verdicts=sum(tier_of(o.marks, total) == tier for samples in shown.values() for o in samples),
+                verdicts=sum(tier_of(o.marks) == tier for samples in shown.values() for o in samples),
                 passes=sum(tally.c for tally in tallies.values()),
                 problems=len(over),
                 rate=estimate("pass@1", over) if any(tally.n for tally in over) else None,
@@ -82,17 +71,11 @@ def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: Ver
     return found
 
 
-def _tally(
-    profile: Profile, problem: Problem, samples: Sequence[VerdictKind], tier: Tier, verdicts: int
-) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, samples: Sequence[VerdictKind], tier: Tier) -> TaskTally:
     """Samples of a problem, and how many of them pass by this tier."""
-    passes = [(each.passed and tier_of(each.marks, verdicts) == tier, each.marks) for each in samples]
+    passes = [(each.passed and tier_of(each.marks) == tier, each.marks) for each in samples]
     n, c = profile.tally(passes)
     return TaskTally(task_id=problem.id, cluster=problem.cluster, n=n, c=c)
-
-
-def _verdicts(outcomes: VerdictTable) -> int:
-    return sum(len(graded(samples)) for samples in outcomes.values())
 
 
 def tier_cautions(profile: Profile, outcomes: VerdictTable) -> list[Caution]:
@@ -101,16 +84,15 @@ def tier_cautions(profile: Profile, outcomes: VerdictTable) -> list[Caution]:
         return []
     passes = [(name, each) for name, samples in outcomes.items() for each in graded(samples) if each.passed]
     reading = [name for name, each in passes if READS_TESTS in each.marks]
-    total = _verdicts(outcomes)
-    left = [tier_of(each.marks, total) for _, each in passes if READS_TESTS not in each.marks]
+    left = [each.marks for _, each in passes if READS_TESTS not in each.marks]
     found = []
-    if inside := left.count("inside"):
+    if inside := sum(TESTS_INSIDE in marks for marks in left):
         said = (
             f"{inside} of {len(left)} passes rest on tests that share the program's process, where a program can"
-            f" forge them; {left.count('outside')} were judged outside"
+            f" forge them; {len(left) - inside} were judged outside"
         )
-        if controls := left.count("controls"):
-            said += f", {controls} by control runs"
+        if controls := sum(one.startswith(CONTROLS) for marks in left for one in marks):
+            said += f"; {controls} have the mark of control runs, which this version no longer makes"
         found.append(caution("tests-inside", said, inside, len(left)))
     if reading:
         named = first_few(reading, SHOWN_ERRORS)

@@ -79,7 +79,7 @@ from truegrade.records.kinds import KINDS
 from truegrade.sandbox import Limits
 
 if TYPE_CHECKING:  # what grades suites of unit tests is imported where one is graded
-    from truegrade.grading.suite_controls import ControlsKept
+    from truegrade.grading.suite_reference import ReferencesShown
 
 # ------------- How `strict` words each kind of task, and the variants one may ask for with ``-T prompt=NAME``.
 
@@ -207,10 +207,10 @@ class Strict(Profile):
         self._references = expected_outputs()
 
     @cached_property
-    def _controls(self) -> ControlsKept:
-        from truegrade.grading.suite_controls import ControlsKept
+    def _shown(self) -> ReferencesShown:
+        from truegrade.grading.suite_reference import ReferencesShown
 
-        return ControlsKept()
+        return ReferencesShown()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
@@ -267,7 +267,7 @@ class Strict(Profile):
             packages = problem.packages
             apart = TEST_CLASSES in problem.tags
             judged = grade_parts(
-                task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
+                task, program, self._shown, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
             )
             gains = judged.passed or SECURE in judged.marks
             if gains and TESTS_INSIDE in judged.marks and _reads_tests(task, program):
@@ -310,7 +310,7 @@ class Strict(Profile):
         if isinstance(task, SuiteTask):
             from truegrade.grading.suite_grading import count_by_suite, left_in
 
-            kept, packages = self._controls, problem.packages
+            kept, packages = self._shown, problem.packages
             return count_by_suite(left_in(task), program, kept, executor, min_cpu_s=cpu_s, packages=packages)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)

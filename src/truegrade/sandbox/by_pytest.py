@@ -123,7 +123,10 @@ class Watcher:
         if report.skipped:
             # Without a mark of the test's own it was `pytest.xfail`, which the program can call as well.
             expected = hasattr(report, "wasxfail") and item.get_closest_marker("xfail") is not None
-            self._note(name_of(item), "P" if expected else "S")
+            why = getattr(report, "wasxfail", "") or str(
+                report.longrepr[2] if type(report.longrepr) is tuple else ""
+            )
+            self._note(name_of(item), "P" if expected else "S", why.removeprefix("Skipped: "))
         elif report.failed and (error is None or isinstance(error, pytest.fail.Exception)):
             said = AssertionError(report.longreprtext if error is None else str(error))
             self._note(name_of(item), "F", said.with_traceback(getattr(error, "__traceback__", None)))
@@ -176,8 +179,8 @@ def run_test(space: dict[str, Any], classes: list[str], name: str) -> None:
     failed: list[BaseException] = []
     passed: list[str] = []
 
-    def note(_: str, outcome: str, error: BaseException | None = None) -> None:
-        if error is not None:
+    def note(_: str, outcome: str, error: object = None) -> None:
+        if isinstance(error, BaseException):
             failed.append(error)
         passed.append(outcome)
 

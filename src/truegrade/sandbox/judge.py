@@ -16,8 +16,8 @@ its own. No verdict changes, because whatever could reach the next sample ends t
 
 The supervisor replaces it after a thousand samples all the same, and when it says anything unasked.
 
-Not covered: changes the program makes to its arguments, identity, functions as arguments. Objects cross where the
-job says so (`truegrade.sandbox.objects`).
+Not covered: functions as arguments, and, unless the job says so (`truegrade.sandbox.carried`), changes the program
+makes to its arguments, and identity. Objects cross where the job says so (`truegrade.sandbox.objects`).
 """
 
 from __future__ import annotations
@@ -82,13 +82,18 @@ _GENERATORS = (("random", "getstate", "setstate"), ("numpy.random", "get_state",
 """Modules that draw numbers, and what takes and puts back their state."""
 _OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|Random\(\s*\)|urandom|token_|uuid")
 """What draws numbers that nobody can foretell."""
+_WORD = re.compile(r"\w+")
 SENDABLE = "plain values can, and objects of the setup's classes if the task says that its arguments are not plain"
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
 MAX_MESSAGE = 2000
 """Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
 OUTCOMES = "suite_outcomes"
-"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, and the rest."""
+"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, whether values are
+tied to others, what is in doubt (`truegrade.sandbox.stand_ins.StandIns`), and the rest."""
+
+WORDS = "suite_words"
+"""Name under which it leaves what is said of a failure that no line of the tests shows."""
 
 
 _OF_VALUES = {
@@ -279,7 +284,12 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         status, detail = link.over or (PASSED, "")
     again = again and (link.over is None or status == DEVIATED)
     if (outcomes := namespace.get(OUTCOMES)) is not None:
-        detail = f"{outcomes};{','.join(sorted(table.met)) if table else ''};{detail}"
+        assert table is not None, "a suite's objects cross"
+        table.look_for_changes()
+        if status == WRONG_ANSWER:
+            detail = namespace.get(WORDS) or detail
+        crossed = ",".join(sorted(table.met_at))
+        detail = f"{outcomes};{crossed};{'tied' if table.tied else ''};{','.join(sorted(table.doubts))};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -296,8 +306,17 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         return None
     origins = None if job["origins"] is None else frozenset(job["origins"])
     table, offered = stand_ins(
-        link, job["names"], job["classes"], namespace, values=job["values"], origins=origins, lent=job["lent"]
+        link,
+        job["names"],
+        job["classes"],
+        namespace,
+        values=job["values"],
+        origins=origins,
+        lent=job["lent"],
+        carries=job["carries"],
     )
+    if job["carries"]:
+        table.words = frozenset(_WORD.findall(job["tests"]))
     namespace.update(offered)
     return table
 

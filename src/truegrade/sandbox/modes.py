@@ -214,6 +214,7 @@ def run_tests(
     values: Sequence[str],
     origins: Sequence[str] | None,
     lent: Sequence[str],
+    carries: bool,
     preload: Sequence[str],
     ahead: bool,
 ) -> Stop:
@@ -235,12 +236,13 @@ def run_tests(
         "files": files,
         "values": list(values),
         "lent": list(lent),
+        "carries": carries,
         "origins": None if origins is None else list(origins),
         "classes": None if classes is None else list(classes),
     }
     run.prepare(kind_of(program, preload=preload), kind_of(tests, trusted, preload=preload))
     served = [*names, *(classes or ())]
-    objects = None if classes is None else (trusted, bool(classes), list(lent))
+    objects = None if classes is None else (trusted, bool(classes), list(lent), carries)
     job = _job(run.limits, "serve", program, token, served, run.limits.output_bytes, False, objects, files)
     run.instruct(job)
     run.instruct_judge(("job", dumps(rules)))

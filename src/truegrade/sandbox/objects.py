@@ -13,10 +13,16 @@ kinds of objects cross, each under a number that both sides know it by, so that 
   of a tuple: elsewhere an object that says yes to whatever it is asked would pass. There it is opaque, as in any
   other call.
 
-A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an object, which its key follows:
+Values that can change are carried, too, where a job says so (`truegrade.sandbox.carried`).
 
-    a list of those that cross for the first time: whether of the tests' classes, and the name of the type
+A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an object or a carried value, which its
+key follows, and ``w`` for a carried value that crosses for the first time: its key, its kind, and what is in it:
+
+    a list of keys of carried values that the tests have let go of
+    a list of objects that cross for the first time: key, whether of the tests' classes, and the name of the type
     each object of the tests' classes and its attributes as a dict; after the last, None
+    each carried value that changed since the last message, and what is in it; after the last, None
+    where values are carried, a dict of what there is to say of the value: whether it is raised
     the value
 
 Of an object of the program, with plain values, the tests may ask by a tuple, marshalled, as long as no object of
@@ -25,8 +31,9 @@ theirs has crossed: action, the object's key, other arguments.
 The tests' side believes nothing: keys are of known objects, classes are the tests', attributes are data. A program
 can say no more of an object than it could have done to it.
 
-Not covered: changes to lists and dicts that objects share, or that the tests read off an object of the program;
-changes made in a call that raised; own classes with slots or below built-in types.
+Not covered: own classes with slots or below built-in types; where values are not carried, changes to lists and
+dicts that objects share, or that the tests read off an object of the program, and changes made in a call that
+raised.
 """
 
 from __future__ import annotations
@@ -35,10 +42,21 @@ import builtins
 from marshal import loads
 from types import MethodType
 
+from truegrade.sandbox.carried import (
+    TABLES,
+    WHOLE,
+    blank,
+    change,
+    factory_of,
+    has_changed,
+    is_shared,
+    kind_of,
+    snapshot,
+)
 from truegrade.sandbox.decode import _Decoder
-from truegrade.sandbox.encode import _Encoder
+from truegrade.sandbox.encode import _EXACT, _PIECE_TYPES, _Encoder, reduction
 from truegrade.sandbox.frames import MARSHALLED
-from truegrade.sandbox.wire import MAX_NAME, ValueTooLarge, WireError
+from truegrade.sandbox.wire import MAX_NAME, Unsupported, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -53,7 +71,8 @@ TESTS_MODULE = "truegrade_tests"
 """``__name__`` of the tests' source, by which their own classes are known."""
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
-OBJECT = b"o"
+OBJECT, NEW, OPAQUE, ITERATOR = b"o", b"w", b"U", b"G"
+NOTHING: Mapping[str, Any] = {}
 INVOKE = "invoke"
 """Reads an attribute and calls it at once."""
 _ACTIONS: dict[str, Callable[..., Any]] = {
@@ -85,17 +104,42 @@ class ObjectTable:
         remote: whether objects of the program cross.
         strict: refuse what does not cross instead of sending the name of its type.
         lent: packages whose objects cross like those of the program.
+        carries: whether values that can change are carried.
     """
 
     def __init__(
-        self, classes: Mapping[str, type], *, remote: bool, strict: bool, lent: Sequence[str] = ()
+        self,
+        classes: Mapping[str, type],
+        *,
+        remote: bool,
+        strict: bool,
+        lent: Sequence[str] = (),
+        carries: bool = False,
     ) -> None:
         self.classes, self.remote, self.strict, self._lent = classes, remote, strict, frozenset(lent)
-        self._objects: list[Any] = []
+        self.carries = carries
+        self._objects: dict[int, Any] = {}
         self._owned: list[Any] = []
         """Those of the tests' classes."""
+        self._carried: dict[int, Any] = {}
+        """What was in each carried value at the last message, by key."""
+        self._next = 0
+        """Above all keys that were ever given."""
         self._keys: dict[int, int | str] = {}
         """By id; what stands in it is kept alive by `_objects` or for good."""
+        self._gone: list[int] = []
+        """Of carried values that are known no more, which is still to be said."""
+        self._changed: list[int] = []
+        self._first = 0
+        """Where the keys begin that the message that is read gives."""
+        self.told: dict[str, object] = {}
+        """What the last message that was read says of its value."""
+        self.reduced = 0
+        """Whether a value crossed as one of a class above its own (`truegrade.sandbox.encode.reduction`)."""
+        self.shares = False
+        """Whether arrays or frames were sent that may share memory, so that one may change with another."""
+        self.unsent: set[int] = set()
+        """Carried values that are still to cross."""
 
     def owns(self, value: object) -> bool:
         """Whether it is of one of the tests' own classes."""
@@ -119,55 +163,132 @@ class ObjectTable:
         """
         key = self._keys.get(id(value))
         if key is None:
-            key = len(self._objects)
-            if key == MAX_OBJECTS:
-                raise ValueTooLarge(f"more than {MAX_OBJECTS} objects")
-            self._keys[id(value)] = key
-            self._objects.append(value)
+            key = self.learn(self._next, value)
             if self.owns(value):
                 self._owned.append(value)
         return key
 
-    def encode(self, value: object, max_bytes: int, made: object = None) -> bytes:
+    def learn(self, key: int, value: object) -> int:
+        """Know a value by a key that none had before."""
+        if len(self._objects) == MAX_OBJECTS:
+            raise ValueTooLarge(f"more than {MAX_OBJECTS} objects")
+        self._objects[key] = value
+        self._keys[id(value)] = key
+        self._next = max(self._next, key + 1)
+        return key
+
+    def forget(self, keys: Sequence[int]) -> None:
+        """Know these values no more."""
+        for key in keys:
+            del self._keys[id(self._objects.pop(key))]
+            self._carried.pop(key, None)
+
+    def encode(self, value: object, max_bytes: int, made: object = None, *, raised: bool = False) -> bytes:
         """A message.
 
         Args:
             value: what it says.
             max_bytes: bound on the result.
             made: object of the program that crosses as such, though it may be a tuple, say, to others.
+            raised: whether the value describes an exception.
 
         Raises:
             ValueTooLarge: over a bound, or the value contains itself.
             Unencodable: only if strict.
         """
-        crossed, owned = len(self._objects), len(self._owned)
-        writer = _Writer(self, max_bytes, made)
+        self._gone += self.let_go()
+        first, owned = self._next, len(self._owned)
         try:
+            parts = self._written(value, max_bytes, made, raised)
+            if self.carries and self._owned:  # what is in their attributes comes first, and is known only now
+                self.unsent = {key for key in self._objects if key >= first and kind_of(self._objects[key])}
+                parts = self._written(value, max_bytes, made, raised)
+            head = _Writer(self, max_bytes)
+            head.whole = True
+            head.value(self._gone, 0)
+            new = [self._objects[key] for key in range(first, self._next)]
+            said = [(self.key(x), self.owns(x), self._type_name(x)) for x in new if not self._is_carried(x)]
+            head.value(said, 0)
+        except BaseException:  # nothing is sent: the other side's table does not grow
+            self.forget([key for key in self._objects if key >= first])
+            self.unsent = set()
+            del self._owned[owned:]
+            raise
+        self._gone = []
+        for key in [*self._changed, *range(first, self._next)]:
+            self._note(key)
+        return b"".join(head.parts + parts)
+
+    def _written(self, value: object, max_bytes: int, made: object, raised: bool) -> list[bytes]:
+        """The parts of a message that hold attributes, changes and the value."""
+        writer = _Writer(self, max_bytes, made)
+        if not self.carries:
             writer.value(value, 0)
             said, writer.parts = writer.parts, []
-            for item in self._owned:  # their attributes may add to them
-                writer.value(item, 0)
-                writer.value(dict(vars(item)), 0)
-            writer.value(None, 0)
-            states, writer.parts = writer.parts, []
-            writer.value([(self.owns(x), self._type_name(x)) for x in self._objects[crossed:]], 0)
-        except BaseException:  # nothing is sent: the other side's table does not grow
-            for item in self._objects[crossed:]:
-                del self._keys[id(item)]
-            del self._objects[crossed:], self._owned[owned:]
-            raise
-        return b"".join(writer.parts + states + said)
+        for item in self._owned:  # their attributes may add to them
+            writer.value(item, 0)
+            writer.attributes(vars(item))
+        writer.value(None, 0)
+        self._changed = [key for key, held in self._carried.items() if has_changed(self._objects[key], held)]
+        for key in self._changed:
+            writer.value(self._objects[key], 0)
+            writer.content(self._objects[key], 0)
+        writer.value(None, 0)
+        if not self.carries:
+            return writer.parts + said
+        at = len(writer.parts)
+        writer.value(value, 0)
+        value_parts, writer.parts = writer.parts[at:], writer.parts[:at]
+        writer.whole = True
+        writer.value(
+            {"raised": raised, "reduced": self.reduced, "shares": self.shares, "rebound": self.rebound()}, 0
+        )
+        return writer.parts + value_parts
+
+    def _is_carried(self, value: object) -> bool:
+        return self.carries and kind_of(value) != ""
+
+    def _note(self, key: int) -> None:
+        """Note what is in a carried value now."""
+        if self._is_carried(self._objects[key]):
+            self._carried[key] = snapshot(self._objects[key])
+
+    def rebound(self) -> list[str]:
+        """Names of the prompt that the program binds to something else."""
+        return []
+
+    def tables(self, apart_from: object = None) -> list[Any]:
+        """Arrays and frames that are carried."""
+        return [one for one in self._objects.values() if kind_of(one) in TABLES and one is not apart_from]
+
+    def met(self, value: object, kind: str) -> None:
+        """Take note of a carried value that crossed for the first time, and what was said of its kind."""
+
+    def seen(self, tag: bytes) -> None:
+        """Take note of what stands for a value that does not cross as it is."""
+
+    def drained(self) -> None:
+        """Take note of an iterator that was sent."""
+
+    def let_go(self) -> list[int]:
+        """Forget carried values that nobody else holds; their keys."""
+        return []
 
     def decode(self, data: bytes) -> Any:
-        """What a message says; the objects in it get their attributes.
+        """What a message says; the objects in it get their attributes, and carried values change.
 
         Raises:
             WireError: it is none that the other side may send.
         """
         reader = _Reader(self, data)
+        self._first, changed = self._next, list[int]()
         try:
-            for own, name in reader.exact(list, 0):
-                self.key(self.blank(name) if own is True else self.meet(name))
+            self.forget(reader.exact(list, 0))
+            for key, own, name in reader.exact(list, 0):
+                self.expect(key)
+                self.learn(key, self.blank(name) if own is True else self.meet(name))
+                if own is True:
+                    self._owned.append(self._objects[key])
             while (item := reader.value(0)) is not None:
                 attributes = reader.exact(dict, 0)
                 if not self.owns(item) or any(type(name) is not str for name in attributes):
@@ -175,6 +296,10 @@ class ObjectTable:
                 held = vars(item)
                 held.clear()
                 held.update(attributes)
+            reader.part = "changed"
+            while (item := reader.value(0)) is not None:
+                changed.append(self.changed_by_the_other(item, reader.value(0)))
+            self.told = reader.exact(dict, 0) if self.carries else {}
             reader.part = "value"
             value = reader.value(0)
         except WireError:
@@ -183,7 +308,18 @@ class ObjectTable:
             raise WireError(f"malformed message: {error}") from error
         if reader.at != len(data):
             raise WireError("bytes are left over after the value")
+        for key in [*changed, *(key for key in self._objects if key >= self._first)]:
+            self._note(key)
         return value
+
+    def expect(self, key: object) -> None:
+        """Take this for a key that none had before.
+
+        Raises:
+            WireError: it is none.
+        """
+        if type(key) is not int or not self._first <= key < self._first + MAX_OBJECTS or key in self._objects:
+            raise WireError("a key that is not due")
 
     def _type_name(self, value: object) -> str:
         kind = type(value)
@@ -196,6 +332,18 @@ class ObjectTable:
     def blank(self, name: object) -> Any:
         """An object of one of the tests' classes, as yet without attributes."""
         return object.__new__(self.classes[name])  # type: ignore[index]
+
+    def changed_by_the_other(self, value: object, content: object) -> int:
+        """Make what the other side did to a carried value; its key.
+
+        Raises:
+            WireError: it is no such value.
+        """
+        key = self._keys.get(id(value))
+        if type(key) is not int or key not in self._carried or kind_of(content) != kind_of(value):
+            raise WireError("a change of no carried value")
+        change(value, content)
+        return key
 
     def meet(self, name: object) -> Any:
         """An object of the program, of a type of this name, that has not crossed before.
@@ -217,14 +365,62 @@ class ObjectTable:
 
 
 class _Writer(_Encoder):
-    def __init__(self, table: ObjectTable, max_bytes: int, made: object) -> None:
+    def __init__(self, table: ObjectTable, max_bytes: int, made: object = None) -> None:
         super().__init__(max_bytes, table.strict)
         self._table, self._made = table, made
+        self.whole = not table.carries
+        """Whether values that can change are written as all others."""
+
+    def value(self, value: Any, depth: int) -> None:
+        if self.whole or not kind_of(value):
+            super().value(value, depth)
+            return
+        known = self._table.knows(value)
+        key = self._table.key(value)
+        if known and key not in self._table.unsent:
+            self._refer(value)
+            return
+        self._table.unsent.discard(key)
+        self.put(NEW)
+        self.value(key, 0)
+        kind = kind_of(value)
+        self.value(f"{kind}:{factory_of(value)}" if kind == "defaultdict" else kind, 0)
+        if kind in TABLES:
+            self._table.shares |= is_shared(value, self._table.tables(value))
+        self.content(value, depth)
+
+    def content(self, value: Any, depth: int) -> None:
+        """What is in a carried value."""
+        whole, self.whole = self.whole, self.whole or kind_of(value) in TABLES
+        (_Encoder.value if type(value) in _EXACT else _Encoder.inexact)(self, value, depth)
+        self.whole = whole
+
+    def attributes(self, held: dict[str, Any]) -> None:
+        """Those of an object, which are a copy."""
+        super().value(dict(held), 0)
+
+    def several(self, tag: bytes, values: tuple[Any, ...], depth: int) -> None:
+        self.put(tag)
+        for value in values:  # parts, which nobody holds
+            super().value(value, depth + 1)
+
+    def iterator(self, value: Any, depth: int) -> None:
+        self._table.drained()
+        super().iterator(value, depth)
+
+    def table(self, value: Any, depth: int) -> None:
+        whole, self.whole = self.whole, True
+        super().table(value, depth)
+        self.whole = whole
+
+    def together(self, some: list[Any], depth: int) -> bool:
+        return (self.whole or _PIECE_TYPES.issuperset(map(type, some))) and super().together(some, depth)
 
     def inexact(self, value: Any, depth: int) -> None:
         if self._table.owns(value) or value is self._made or self._table.knows(value):
             self._refer(value)
         else:
+            self._table.reduced = max(self._table.reduced, reduction(value))
             super().inexact(value, depth)
 
     def opaque(self, value: Any) -> None:
@@ -235,7 +431,7 @@ class _Writer(_Encoder):
 
     def _refer(self, value: Any) -> None:
         self.put(OBJECT)
-        self.value(self._table.key(value), 0)
+        _Encoder.value(self, self._table.key(value), 0)
 
 
 class _Reader(_Decoder):
@@ -246,8 +442,12 @@ class _Reader(_Decoder):
         """Of each value that is being read its tag, and how many values of it were begun."""
 
     def value(self, depth: int) -> Any:
-        self._open[-1][1] += 1
         tag = self.data[self.at : self.at + 1]
+        if tag == NEW:
+            return self._new(depth)
+        self._open[-1][1] += 1
+        if tag in {OPAQUE, ITERATOR}:
+            self._table.seen(tag)
         if tag == OBJECT:
             self.take(1)
             known = self._table.known(super().value(depth))
@@ -257,6 +457,28 @@ class _Reader(_Decoder):
         value = super().value(depth)
         self._open.pop()
         return value
+
+    def _new(self, depth: int) -> Any:
+        """A carried value that crosses for the first time."""
+        self.take(1)
+        key, said = super().value(depth), super().value(depth)
+        self._table.expect(key)
+        if type(said) is not str:
+            raise WireError("a carried value of no known kind")
+        kind, _, factory = said.partition(":")
+        held = blank(kind, factory)
+        if kind not in WHOLE:
+            self._table.learn(key, held)  # what is in it may refer to it
+        content = self.value(depth)
+        if kind_of(content) != kind and type(content) is not Unsupported:
+            raise WireError("a carried value of another kind than was said")
+        if kind in WHOLE:
+            held = content
+            self._table.learn(key, held)
+        elif kind_of(content) == kind:
+            change(held, content)
+        self._table.met(held, said)
+        return held
 
 
 class Held(ObjectTable):
@@ -268,6 +490,8 @@ class Held(ObjectTable):
         max_bytes: bound on an answer.
         remote: whether objects of the program cross.
         lent: packages whose objects do.
+        describe: where values that can change are carried, an exception as plain data.
+        given: what the source of the tests' own classes defines besides; the tests have a copy of it.
     """
 
     def __init__(
@@ -278,9 +502,11 @@ class Held(ObjectTable):
         *,
         remote: bool,
         lent: Sequence[str] = (),
+        describe: Callable[[BaseException], tuple[Any, ...]] | None = None,
+        given: Mapping[str, Any] = NOTHING,
     ) -> None:
-        super().__init__(classes, remote=remote, strict=False, lent=lent)
-        self._max_bytes = max_bytes
+        super().__init__(classes, remote=remote, strict=False, lent=lent, carries=describe is not None)
+        self._max_bytes, self._describe, self._given = max_bytes, describe, given
         self._scopes = {"": program, "tests": classes, "builtins": vars(builtins)}
 
     def known(self, key: object) -> Any:
@@ -292,6 +518,22 @@ class Held(ObjectTable):
             raise NameError(f"name {entry!r} is not defined")
         return self._scopes[scope][entry]
 
+    def rebound(self) -> list[str]:
+        """Names of the prompt that the program binds to something else; functions and classes it writes anew."""
+        bound, found = self._scopes[""], []
+        for name, due in self._given.items():
+            now = bound.get(name, due)
+            written = getattr(due, "__module__", None) == TESTS_MODULE or name.startswith("__")
+            if now is due or written:
+                continue
+            try:
+                same = type(now) is type(due) and bool(now == due)
+            except Exception:
+                same = False
+            if not same:
+                found.append(name)
+        return found
+
     def perform(self, request: bytes) -> bytes:
         """Do what the tests ask; the answer."""
         if request.startswith(MARSHALLED):
@@ -299,8 +541,15 @@ class Held(ObjectTable):
             args = (self.known(key), *args)
         else:
             action, args, kwargs = self.decode(request)
-        if action == INVOKE:
-            action, args = "call", (getattr(args[0], args[1]), *args[2:])
-        value = _ACTIONS[action](*args, **kwargs)
+        try:
+            if action == INVOKE:
+                action, args = "call", (getattr(args[0], args[1]), *args[2:])
+            value = _ACTIONS[action](*args, **kwargs)
+        except MemoryError:
+            raise
+        except BaseException as error:
+            if self._describe is None:
+                raise
+            return self.encode(self._describe(error), self._max_bytes, raised=True)
         made = value if action == "call" and isinstance(args[0], type) else None
         return self.encode(value, self._max_bytes, made)

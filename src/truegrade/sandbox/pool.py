@@ -168,6 +168,7 @@ class Sandbox:
         values: Sequence[str] = (),
         origins: Sequence[str] | None = None,
         lent: Sequence[str] = (),
+        carries: bool = False,
         preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
@@ -187,6 +188,8 @@ class Sandbox:
             values: names of the program that stand for values, where objects cross.
             origins: where its objects may cross (`truegrade.sandbox.stand_ins.code_of`); None: anywhere.
             lent: packages whose objects stay with the program and cross like its own.
+            carries: whether what the program does to its arguments is done to the tests' copies of them
+                (`truegrade.sandbox.carried`), where objects cross.
             preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
 
@@ -198,7 +201,8 @@ class Sandbox:
         """
         judged = partial(
             modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, code=code,
-            classes=classes, files=files, values=values, origins=origins, lent=lent, preload=preload,
+            classes=classes, files=files, values=values, origins=origins, lent=lent, carries=carries,
+            preload=preload,
         )  # fmt: skip
         try:
             return self._measure(cpu_s, partial(judged, ahead=True), judged=True)

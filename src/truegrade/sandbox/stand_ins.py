@@ -6,10 +6,15 @@ import builtins
 import re
 import sys
 from binascii import b2a_base64, crc32
+from contextlib import suppress
 from marshal import dumps
+from sys import getrefcount
 
+from truegrade.sandbox.carried import TABLES, Unfit, has_changed, kind_of
+from truegrade.sandbox.encode import ANOTHER_TYPE, ANOTHER_WAY
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
-from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
+from truegrade.sandbox.judging import rebuild
+from truegrade.sandbox.objects import INVOKE, ITERATOR, OPAQUE, PROGRAM, ObjectTable, own_classes
 from truegrade.sandbox.wire import (
     MAX_NAME,
     OUTPUT_LIMIT,
@@ -31,6 +36,15 @@ if TYPE_CHECKING:
 
 INVOKED_BY = "truegrade_invoke"
 """Name, in the namespace of tests, of what calls a method."""
+SAME_BY, ASSERTED_BY = "truegrade_same", "truegrade_asserted"
+"""What asks whether two values are one, and what calls an assertion that asks so."""
+VALUE_BY = "truegrade_value"
+"""What asks the program for what one of its names is bound to."""
+_TYPES = frozenset({"type", "__class__"})
+DESCRIBED = 4
+"""Parts of an exception as plain data."""
+_HELD_BY_TABLE = 2
+"""References to a carried value that nobody else holds, that of the question included."""
 MAX_REQUESTS = 100_000
 """Calls and reads of a program's objects: a linked list may never end."""
 
@@ -89,6 +103,25 @@ class Remote:
         self.__ask("drop", (self, key), {})
 
 
+def _operator(name: str) -> Callable[..., Any]:
+    def operator(self: Remote, *others: object) -> Any:
+        if others and others[0] is self and name == "__eq__":
+            return True
+        self._Remote__ask.__self__.doubts.add("objects of the program are compared or reckoned with")
+        return object.__hash__(self) if name == "__hash__" else NotImplemented
+
+    return operator
+
+
+_BINARY = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift"),
+    *("and", "or", "xor"),
+)
+for _name in ("hash", "eq", "lt", "le", "gt", "ge", *_BINARY, *(f"r{one}" for one in _BINARY)):
+    # What Python would make of them is no word of the program: they are different objects without an order.
+    setattr(Remote, f"__{_name}__", _operator(f"__{_name}__"))
+
+
 class StandIns(ObjectTable):
     """The tests' side.
 
@@ -98,6 +131,7 @@ class StandIns(ObjectTable):
         remote: whether objects of the program cross.
         origins: where they may; None for everywhere, which is then noted.
         lent: packages whose objects cross too.
+        carries: whether values that can change are carried (`truegrade.sandbox.carried`).
     """
 
     def __init__(
@@ -108,24 +142,37 @@ class StandIns(ObjectTable):
         remote: bool,
         origins: frozenset[str] | None = None,
         lent: Sequence[str] = (),
+        carries: bool = False,
     ) -> None:
-        super().__init__(classes, remote=remote, strict=True, lent=lent)
+        super().__init__(classes, remote=remote, strict=True, lent=lent, carries=carries)
         self._link, self._origins = link, origins
-        self.met: set[str] = set()
+        self.met_at: set[str] = set()
         """Where objects of the program have crossed."""
+        self.tied = False
+        """Whether the program changed a carried value, or handed one over that had crossed before."""
+        self.doubts: set[str] = set()
+        """What of the program's process the tests may ask for that does not cross, in plain words."""
+        self.words: frozenset[str] = frozenset()
+        """That the tests' source holds."""
+        self._lazy = self._shares = False
         self._origin = ""
         """Of what the program was asked for last."""
         self._requests_left = MAX_REQUESTS
-        self._named: list[Remote] = []
+        self._named: dict[str, Remote] = {}
         self._keys |= {id(value): f"builtins.{name}" for name, value in vars(builtins).items()}
         self._keys |= {id(kind): f"tests.{name}" for name, kind in classes.items()}
 
     def named(self, name: str) -> Remote:
         """A stand-in for what the program binds this name to."""
-        remote = Remote(self.ask, name, name)
-        self._named.append(remote)
-        self._keys[id(remote)] = name
+        remote = self._named.get(name)
+        if remote is None:
+            remote = self._named[name] = Remote(self.ask, name, name)
+            self._keys[id(remote)] = name
         return remote
+
+    def bound_to(self, name: str) -> Any:
+        """What the program binds a name to now."""
+        return self.ask("value", (self.named(name),), {})
 
     def meet(self, name: object) -> Remote:
         """A stand-in for an object that the program hands over for the first time."""
@@ -137,15 +184,82 @@ class StandIns(ObjectTable):
     def placed(self, value: Any, place: str) -> Any:
         """An object of the program only where one of the reference's was; elsewhere a value was due."""
         if type(value) is not Remote:
+            self.tied |= kind_of(value) != ""
             return value
         if not self._origin.endswith("|()"):  # the items of a list that no function of the program made are alike
             place = re.sub(r"\*\d+", "*", place)
         origin = code_of(f"{self._origin}@{place}")
         if self._origins is None:
-            self.met.add(origin)
+            self.met_at.add(origin)
         elif origin not in self._origins:
             return Unsupported(value._Remote__type_name)
         return value
+
+    def met(self, value: object, kind: str) -> None:
+        """Take note of what a carried value does not show."""
+        if kind.endswith("?"):
+            self.doubts.add("a dict makes values of its own")
+
+    def seen(self, tag: bytes) -> None:
+        """Take note of what stands for a value that does not cross."""
+        if tag == OPAQUE:
+            self.doubts.add("a value does not cross")
+        self._lazy |= tag == ITERATOR
+
+    def drained(self) -> None:
+        """Take note of an iterator of the tests, of which the program may use a part."""
+        self.doubts.add("the tests hand over an iterator")
+
+    def changed_by_the_other(self, value: object, content: object) -> int:
+        """Change a value as the program did; what cannot be done so is a doubt."""
+        if self.shares and kind_of(value) in TABLES:
+            self.doubts.add("the program changed one of two arrays that share memory")
+        try:
+            return super().changed_by_the_other(value, content)
+        except Unfit:
+            self.doubts.add("a value changed in a way that does not cross")
+            return int(self._keys[id(value)])
+
+    def let_go(self) -> list[int]:
+        """Forget carried values that nobody else holds; their keys."""
+        self.look_for_changes()
+        gone: list[int] = []
+        while found := [key for key in self._carried if getrefcount(self._objects[key]) == _HELD_BY_TABLE]:
+            self.forget(found)
+            gone += found
+        return gone
+
+    def look_for_changes(self) -> None:
+        """Find doubts in what the tests have changed since the last message."""
+        for key in self._carried if self._lazy or self._shares else ():
+            value = self._objects[key]
+            if (self._lazy or kind_of(value) in TABLES) and has_changed(value, self._carried[key]):
+                self.doubts.add("the tests changed a value that something else of the program's may hang on")
+
+    def _read_flags(self) -> None:
+        """Take over what the program says of its last answer, and what was in it."""
+        self._shares |= self.told.get("shares") is True
+        if self.reduced:
+            self.doubts.add("the tests hand over a value of a class of their own")
+        reduced, rebound = self.told.get("reduced"), self.told.get("rebound")
+        if reduced == ANOTHER_WAY or (reduced == ANOTHER_TYPE and not self.words.isdisjoint(_TYPES)):
+            self.doubts.add("a value crossed as one of a class above its own")
+        for name in rebound if type(rebound) is list else ():
+            if name in self.words:
+                self.doubts.add(f"the program has another {name} than the tests")
+
+    def same(self, one: object, other: object) -> bool:
+        """``one is other``, and a doubt where neither has an identity that crosses."""
+        if one is not other and type(one) is type(other) and type(one) is not Remote and not kind_of(one):
+            with suppress(Exception):
+                if one == other:
+                    self.doubts.add("it is asked whether two equal values are one")
+        return one is other
+
+    def asserted(self, assertion: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """An assertion about the identity of its first two arguments."""
+        self.same(*[*args, *kwargs.values()][:2])
+        return assertion(*args, **kwargs)
 
     def _claimed(self, name: str) -> type | None:
         """The class of this name, if it is one of a package whose objects cross and that the tests have loaded.
@@ -175,13 +289,20 @@ class StandIns(ObjectTable):
             if type(answer) is not bytes:
                 raise WireError("no message")
             value = self.decode(answer)
+            self._read_flags()
+            if self.told.get("raised") is True:
+                if type(value) is not tuple or len(value) != DESCRIBED:
+                    raise WireError("an exception of no known form")
+                link.returned, link.raised = None, rebuild(value[0], value[1], value[2], value[3], link.namespace)
+                raise link.raised
         except WireError as error:
             raise link.end(TAMPERING, f"the program answered with no answer about objects: {error}") from None
         link.returned = (value,)
         return value
 
     def _request(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-        if not self._owned and self.knows(args[0]) and is_plain((args[1:], kwargs), MARSHAL_DEPTH):
+        depth = 1 if self.carries else MARSHAL_DEPTH  # what is carried needs a key
+        if not (self._owned or self._carried) and self.knows(args[0]) and is_plain((args[1:], kwargs), depth):
             return dumps((action, self.key(args[0]), args[1:], kwargs), MARSHAL_VERSION)
         return self.encode((action, args, kwargs), REQUEST_BYTES)
 
@@ -222,6 +343,7 @@ def stand_ins(
     values: Sequence[str] = (),
     origins: frozenset[str] | None = None,
     lent: Sequence[str] = (),
+    carries: bool = False,
 ) -> tuple[StandIns, dict[str, Any]]:
     """What the tests get for the names of the program.
 
@@ -233,11 +355,17 @@ def stand_ins(
         values: names of the program that stand for values.
         origins: where objects of the program may cross; None for everywhere.
         lent: packages whose objects cross as well.
+        carries: whether values that can change are carried.
 
     Returns:
         The table of what crosses, and what each name stands for.
     """
-    table = StandIns(link, own_classes(trusted), remote=bool(classes), origins=origins, lent=lent)
+    table = StandIns(link, own_classes(trusted), remote=bool(classes), origins=origins, lent=lent, carries=carries)
     found: dict[str, Any] = {name: table.named(name) for name in (*names, *classes)}
-    found |= {name: table.ask("value", (table.named(name),), {}) for name in values}
-    return table, found | {INVOKED_BY: table.invoke}
+    return table, {
+        **found,
+        VALUE_BY: table.bound_to,
+        INVOKED_BY: table.invoke,
+        SAME_BY: table.same,
+        ASSERTED_BY: table.asserted,
+    }

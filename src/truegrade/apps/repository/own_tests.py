@@ -41,8 +41,8 @@ from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import assemble
-from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
+from truegrade.grading.suite_reference import ReferencesShown
 from truegrade.grading.suite_runs import SuiteRun, run_suite
 from truegrade.records import Answer, Reason, SuiteTask
 
@@ -145,7 +145,7 @@ class DecidedByTests(msgspec.Struct, frozen=True, kw_only=True):
     def judged(self, source: str, executor: Executor) -> Judgement:
         """What the judge says of an answer."""
         program = _program(self.task, source)
-        kept = ControlsKept()
+        kept = ReferencesShown()
         return grade_by_suite(self.task, program, kept, executor, min_cpu_s=_CPU_S, packages=self.packages)
 
 

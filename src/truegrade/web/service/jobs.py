@@ -504,7 +504,7 @@ def refused(completion: Completion, profile: Profile) -> Verdict:
 def _untrusted(marks: tuple[str, ...], trusting: bool) -> str:
     """Why nothing is known of a program that passes; empty where its pass is paid.
 
-    A chance that control runs leave does not help: a model in training tries without end, and finds what pays.
+    A model in training tries without end, and finds what pays.
     """
     if READS_TESTS in marks:
         return "it passes in one process with its tests, and its text reads them or may do so (mark reads-tests)"

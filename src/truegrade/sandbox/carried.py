@@ -1,0 +1,165 @@
+"""Lists, dicts, arrays, frames and other values that can change, of which tests and program hold a copy each.
+
+Where a job says so, such a value is known to both sides by a key, as objects are (`truegrade.sandbox.objects`),
+from the message in which it crosses for the first time until the tests let go of it. Every message says which of
+them changed since the last one, and the other side changes its copy in place. So the tests see what the program
+did to its arguments, in a call that raised and in a later one as well, and that it hands one of them back.
+
+The program's process says itself what it did. If it says otherwise than it did, it is to the tests a program that
+did what it says: one that had worked on copies of its arguments would have said the same.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+
+from truegrade.sandbox.decode import UNBOUNDED
+from truegrade.sandbox.encode import encode
+
+TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_BUILT_IN: dict[type, str] = {list: "list", dict: "dict", set: "set", bytearray: "bytearray"}
+_OF_LIBRARIES = {
+    **{("collections", name): name for name in ("deque", "OrderedDict", "Counter", "defaultdict")},
+    ("numpy", "ndarray"): "ndarray",
+    ("pandas", "DataFrame"): "DataFrame",
+    ("pandas", "Series"): "Series",
+}
+"""By top-level package and type: naming them imports nothing."""
+_KNOWN: dict[type, str] = dict(_BUILT_IN)
+WHOLE = frozenset({"deque", "ndarray", "DataFrame", "Series"})
+"""Kinds of which a copy is made at once, and not before what is in it."""
+TABLES = frozenset({"ndarray", "DataFrame", "Series"})
+"""Kinds whose items are not carried themselves."""
+_FACTORIES = {kind.__name__: kind for kind in (list, dict, set, int, float, str, bool, tuple, bytes)}
+
+
+class Unfit(Exception):
+    """A copy cannot be changed so in place."""
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value that can change; empty for all others."""
+    kind = type(value)
+    found = _KNOWN.get(kind)
+    if found is None:
+        name = kind.__module__.partition(".")[0] if type(kind.__module__) is str else ""
+        found = _KNOWN[kind] = _OF_LIBRARIES.get((name, kind.__qualname__), "")
+    return found
+
+
+def factory_of(value: Any) -> str:
+    """The name of what makes a defaultdict's values: ``?`` where that does not cross, empty for other values."""
+    factory = getattr(value, "default_factory", None)
+    return next((name for name, kind in _FACTORIES.items() if kind is factory), "" if factory is None else "?")
+
+
+def blank(kind: str, factory: str) -> Any:
+    """A copy that is still empty; None of the kinds in `WHOLE`.
+
+    Raises:
+        KeyError: there is no such kind.
+    """
+    if kind in WHOLE:
+        return None
+    if kind in {"OrderedDict", "Counter", "defaultdict"}:
+        import collections
+
+        made = getattr(collections, kind)
+        return made(_FACTORIES.get(factory)) if kind == "defaultdict" else made()
+    return {name: made for made, name in _BUILT_IN.items()}[kind]()
+
+
+def change(held: Any, content: Any) -> None:
+    """Make a value equal to another of its kind, in place.
+
+    Raises:
+        Unfit: it cannot be.
+    """
+    kind = kind_of(held)
+    if kind != kind_of(content):
+        raise Unfit
+    _CHANGES[kind](held, content)
+
+
+def _fill(held: Any, content: Any) -> None:
+    held.clear()
+    for key in content:  # not `update`, which adds to a Counter
+        held[key] = content[key]
+
+
+def _replace(held: Any, content: Any) -> None:
+    try:
+        held[:] = content
+    except BufferError:
+        raise Unfit from None
+
+
+def _refill(held: Any, content: Any) -> None:
+    held.clear()
+    (held.extend if hasattr(held, "extend") else held.update)(content)
+
+
+def _array(held: Any, content: Any) -> None:
+    if held.dtype != content.dtype or held.size != content.size or not held.flags.writeable:
+        raise Unfit
+    try:
+        held.shape = content.shape
+    except AttributeError:
+        raise Unfit from None
+    held[...] = content
+
+
+def _table(held: Any, content: Any) -> None:
+    held._update_inplace(content)
+    if hasattr(held, "name") and held.ndim == 1:
+        held.name = content.name
+
+
+_CHANGES: dict[str, Callable[[Any, Any], None]] = {
+    "list": _replace,
+    "bytearray": _replace,
+    "set": _refill,
+    "deque": _refill,
+    **dict.fromkeys(("dict", "OrderedDict", "Counter", "defaultdict"), _fill),
+    "ndarray": _array,
+    "DataFrame": _table,
+    "Series": _table,
+}
+
+
+def snapshot(value: Any) -> Any:
+    """What is in a value: of a container the very items, which have keys of their own where they can change."""
+    kind = kind_of(value)
+    if kind in TABLES:
+        return encode(value, UNBOUNDED)
+    if kind == "bytearray":
+        return bytes(value)
+    return [*value, *value.values()] if isinstance(value, dict) else [*value]
+
+
+def has_changed(value: Any, held: Any) -> bool:
+    """Whether something else is in a value than when a snapshot was taken; equal items that are others count."""
+    now = snapshot(value)
+    return now != held if type(held) is bytes else len(now) != len(held) or not all(map(is_, now, held))
+
+
+def is_shared(value: Any, others: list[Any]) -> bool:
+    """Whether an array or frame may change with another one, or cannot be changed."""
+    import numpy
+
+    held = _arrays(value)
+    if any(not one.flags.writeable for one in held):
+        return True
+    return any(numpy.may_share_memory(one, other) for each in others for other in _arrays(each) for one in held)
+
+
+def _arrays(value: Any) -> list[Any]:
+    """The arrays of numpy that hold what is in an array or a frame."""
+    if not hasattr(value, "_mgr"):
+        return [value]
+    found = [getattr(one, "_ndarray", one) for one in value._mgr.arrays]
+    return [one for one in found if hasattr(one, "flags")]
