@@ -1,6 +1,6 @@
 """Rewards from inside the trainers' own code: ``python -m tools.trainers --peers FOLDER [TRAINER ...]``.
 
-Each file of ``tests/apps/rewards/trainers`` has a process of its own, since two checkouts' packages can be at odds.
+Each file of ``tests/apps/rewards/trainers`` has a process of its own, since two checkouts' packages may clash.
 What was not run is said last, with the reason. Exit code 1 where a test fails, or where a trainer that is
 named was not run; without names, those are run whose checkouts are there.
 """
