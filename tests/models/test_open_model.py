@@ -64,8 +64,11 @@ def test_a_price_holds_only_at_home_unless_the_user_gives_one(monkeypatch):
 def test_local_models_without_what_they_need(monkeypatch, tmp_path):
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         (tmp_path / name).write_text("")
-    monkeypatch.setattr("truegrade.models.transformers_local.find_spec", lambda package: None)
-    with pytest.raises(UserError, match=r"torch and transformers not installed: pip install 'truegrade\[local\]'"):
+    for package in ("torch", "transformers"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        UserError, match=r"needs torch and transformers, not installed here: pip install 'truegrade\[local\]'"
+    ):
         open_model("hf/org/name")
     with pytest.raises(UserError, match="torch and transformers and peft and accelerate not"):
         open_model("hf/org/name", args={"adapter": str(tmp_path), "device": "map"})

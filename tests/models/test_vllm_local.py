@@ -180,8 +180,8 @@ def test_without_the_extra_one_line_names_it():
     with pytest.raises(UserError) as caught:
         open_model("vllm/ORG/NAME", args={"adapter": "nowhere"})
     assert str(caught.value) == (
-        "vllm/ORG/NAME runs in this process and vllm is not installed: pip install 'truegrade[vllm]';"
-        " to ask a server instead (vllm serve ORG/NAME), give `base_url` http://localhost:8000/v1"
+        "vllm/ORG/NAME runs in this process and needs vllm, not installed here: pip install 'truegrade[vllm]', or"
+        " ask a server (vllm serve ORG/NAME) and give `base_url` http://localhost:8000/v1"
     )
 
 

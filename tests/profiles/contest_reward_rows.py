@@ -77,6 +77,14 @@ def corpus() -> list[Row]:
     return [*texts_, *told, *programs, *completions, *_cheats(), *clocked]
 
 
+def missing(peers: Path, reward: str) -> str | None:
+    """Why a trainer's reward cannot be asked: there is no checkout."""
+    from bench.assay_rewards import REWARDS as KNOWN
+
+    known = next(one for one in KNOWN if one.name == _BENCH.get(reward, reward))
+    return None if (peers / known.repository).is_dir() else f"not compared: no {known.repository}"
+
+
 def ask(peers: Path, reward: str, rows: Sequence[Row], *, workers: int = 1) -> list[float | str | None]:
     """What the trainer's own reward pays for each row: None for an assertion, a text for another exception.
 

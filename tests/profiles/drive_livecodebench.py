@@ -14,6 +14,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,11 +41,24 @@ UTILITIES = {
 }
 
 
+def has_history(repository):
+    """Whether it is a clone or a git directory, and no unpacked archive."""
+    return (repository / ".git").exists() or (repository / "objects").is_dir()
+
+
 def unpack(repository, commit, files, into):
-    """The commit's files, every package empty."""
-    archive = subprocess.run(["git", "archive", commit, *files], cwd=repository, check=True, capture_output=True)
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
-        tar.extractall(into, filter="data")
+    """The commit's files, or those of a work tree without a history, every package empty."""
+    if has_history(repository):
+        archive = subprocess.run(
+            ["git", "archive", commit, *files], cwd=repository, check=True, capture_output=True
+        )
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+            tar.extractall(into, filter="data")
+    else:
+        for name in files:
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (repository / name).is_dir() else shutil.copy
+            copy(repository / name, into / name)
     if files is _EVALSCOPE_FILES:
         utilities = into / "evalscope" / "utils"
         utilities.mkdir()

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from drive_livecodebench import PEERS, has_history
+
 DRIVER = Path(__file__).with_name("drive_livecodebench.py")
 PROFILES = {
     "livecodebench": "official",
@@ -23,7 +25,19 @@ PROFILES = {
     "evalscope-sandbox": "evalscope-sandbox",
 }
 """Which peer speaks for each profile."""
+OLDER = ("official-2025-01", "evalscope-2025-06")
+"""Peers at an older commit than the other of their repository: a checkout without history is at the latter."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+
+
+def missing(peers: Path, peer: str) -> str | None:
+    """Why a peer cannot be asked: there is no checkout, or one of another version and without the history."""
+    repository, commit, _ = PEERS[peer]
+    if not (peers / repository).is_dir():
+        return f"not compared: no {repository}"
+    if peer in OLDER and not has_history(peers / repository):
+        return f"not compared: {repository} has no history with {commit}"
+    return None
 
 
 def ask(

@@ -280,7 +280,7 @@ def test_without_the_linters_three_scores_are_given_and_two_are_named(tmp_path, 
     assert warning["sentence"].startswith(
         "the scores style and security, and with them the weighted sum, are missing:"
     )
-    assert 'pip install "truegrade[evolve]"' in warning["sentence"]
+    assert "pip install 'truegrade[evolve]'" in warning["sentence"]
 
     coralx.installed_linter.cache_clear()
     monkeypatch.undo()

@@ -1,6 +1,7 @@
 """The published rules for predictions against the harnesses themselves, and where a trick passes."""
 
 import hashlib
+import sys
 
 import pytest
 from peer_process import ask
@@ -9,7 +10,7 @@ from prediction_rows import NESTED, TEXT, input_problem, judge, output_problem, 
 from support.thorough import one_in
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
-from truegrade.profiles import livecodebench, open_profile
+from truegrade.profiles import open_profile
 from truegrade.profiles.cruxeval import SKIPPED, literal_verdict
 from truegrade.records import Reason
 
@@ -216,10 +217,10 @@ def test_bisect_is_the_module_and_pandas_is_there():
 
 
 def test_without_pandas_only_literals_are_graded(monkeypatch):
-    monkeypatch.setattr(livecodebench, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     problem = output_problem(TEXT)
     assert right(LIVECODEBENCH, problem, ["'))7'", "2"]) == [True, False]
-    with pytest.raises(UserError, match=r"sample_0 has to be run: pip install 'truegrade\[pandas\]'"):
+    with pytest.raises(UserError, match=r"to run sample_0 it needs pandas, .* pip install 'truegrade\[pandas\]'"):
         right(LIVECODEBENCH, problem, ["0 or 1"])
 
 

@@ -16,6 +16,7 @@ import msgspec
 from truegrade.agents.session import AgentInfo, AgentRule, OfficialTests, Session
 from truegrade.agents.steps import AgentTrial, SettledStep, TriedStep, VisibleProblem, file_to_edit, tried_once
 from truegrade.errors import UnknownName, UserError
+from truegrade.extras import require
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.profiles.aider_whole import BENCHMARKS, SOURCE, Chat, cleaned, first_chat, whole_file
@@ -75,6 +76,7 @@ class AiderAgent:
 
     Raises:
         UnknownName: there is an argument.
+        UserError: pytest is not installed.
     """
 
     info: ClassVar[AgentInfo] = INFO
@@ -90,6 +92,7 @@ class AiderAgent:
     def __init__(self, args: Mapping[str, Any]) -> None:
         for name in args:
             raise UnknownName("aider argument", name, (), "it takes none")
+        require("aider", "agent 'aider'")
 
     def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The first try's question; see `truegrade.agents.session.Agent`."""

@@ -42,9 +42,8 @@ from truegrade.pipeline.loading import (
     window_of,
 )
 from truegrade.pipeline.summary import Summary
-from truegrade.pipeline.verdicts import Progress, with_packages
+from truegrade.pipeline.verdicts import Progress, refuse_ungradable, with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
-from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem
 from truegrade.report.progress_lines import download_progress
 from truegrade.settings import GRADING_ONLY, GradeSettings, RunSettings, Settings, Silent, keywords_of
@@ -175,7 +174,7 @@ def _stored(
     run_ = Run.open(path, notice=settings.notice)
     window = window_of(run_.manifest, settings.task_args)
     loaded = load_for(run_, settings.benchmark, as_path(settings.data), settings.notice, download_progress)
-    refuse_uncovered(profiles, loaded.problems)
+    refuse_ungradable(profiles, loaded.problems)
     if adapter is not None:
         past = partial(past_of, None, adapter, exclude_seen=settings.exclude_seen)
         note_past(run_, problems_of(run_, loaded), adapter, past)
@@ -194,7 +193,7 @@ def _imported(
         if window and importer.positional:  # its rows are those of the window
             window, args = {}, {**window, **args}
         loaded = load_announced(name, as_path(settings.data), args, notice, download_progress)
-        refuse_uncovered(profiles, loaded.problems)
+        refuse_ungradable(profiles, loaded.problems)
         chosen_rows = select(loaded, settings.limit, rows=True) if settings.limit is not None else None
         past = partial(past_of, None, adapter, exclude_seen=settings.exclude_seen)
         run_ = import_file(

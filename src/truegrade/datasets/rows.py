@@ -29,6 +29,7 @@ from truegrade.datasets.download import (
     sha256,
 )
 from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.extras import require
 from truegrade.files.json_text import UNREADABLE, convert, decode
 from truegrade.records import FileSpan, sha256_json
 from truegrade.store.importers.reading import SourceFile, bad_row, sha256_of, typed
@@ -255,13 +256,9 @@ def _text_only(path: Path, row: ContestRow, line: int | None = None) -> ContestR
 
 
 def _parquet(path: Path) -> Iterator[ContestRow]:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise UserError(
-            f"{path}: reading Parquet needs pyarrow: pip install 'truegrade[parquet]', or give the rows as"
-            " JSON Lines"
-        ) from None
+    require("parquet", f"{path}: reading Parquet", instead="give the rows as JSON Lines")
+    from pyarrow import parquet
+
     try:
         with parquet.ParquetFile(path) as file:
             batches = file.iter_batches(batch_size=_BATCH_ROWS)

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.errors import UserError
 from truegrade.extraction.parsing import parse_module, quietly
+from truegrade.extras import require
 from truegrade.patterns import pattern
 
 # ----------------------- Static findings about a program: what flake8 and bandit say, without starting either.
@@ -71,14 +71,9 @@ class Linter:
     """
 
     def __init__(self) -> None:
-        try:
-            with quietly():  # bandit's plug-in loader warns about itself
-                self._style, self._security = _Style(), _Security()
-        except ImportError as error:
-            raise UserError(
-                f"scoring style and security needs flake8 and bandit ({error.name} is not installed);"
-                ' install them with: pip install "truegrade[evolve]"'
-            ) from None
+        require("evolve", "scoring style and security", "flake8", "pycodestyle", "pyflakes", "bandit")
+        with quietly():  # bandit's plug-in loader warns about itself
+            self._style, self._security = _Style(), _Security()
         self._lock = threading.Lock()
 
     def check(self, tree: ast.Module, code: str) -> Findings:

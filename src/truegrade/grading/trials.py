@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.util import find_spec
 
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
@@ -183,8 +183,7 @@ def run_pytest(
         UserError: pytest is not installed, or the task names no module.
         SandboxError: the machinery failed.
     """
-    if find_spec("pytest") is None:
-        raise UserError("pytest, which runs these tests, is not installed here: `pip install pytest`")
+    require("pytest", "the run of these tests")
     if not task.module:
         raise UserError("these tests do not import the program by a name, so pytest cannot run them in a folder")
     files = {f"{task.module}.py": program, **task.files, f"{task.module}_test.py": task.tests}

@@ -19,9 +19,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.files.json_text import UNREADABLE
 from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
-from truegrade.models.providers import ModelEndpoint, Price, require_client
+from truegrade.models.providers import ModelEndpoint, Price
 from truegrade.models.service_errors import (
     Body,
     RequestFailure,
@@ -488,7 +489,7 @@ def open_anthropic(
     Raises:
         UserError: a model argument is not understood, or the client is not installed.
     """
-    require_client("anthropic", "anthropic")
+    require("anthropic", "Anthropic's protocol")
     options, extra_body = split_arguments(args, AnthropicOptions)
     if options.thinking_budget is not None and options.thinking is not None:
         raise UserError("`model_args` thinking_budget and thinking exclude each other: give one of them")

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.providers import ModelEndpoint, Price, Provider, is_local, require_client
+from truegrade.extras import require
+from truegrade.models.providers import ModelEndpoint, Price, Provider, is_local
 from truegrade.models.service_errors import (
     CONNECT_TIMEOUT_S,
     Body,
@@ -234,7 +235,7 @@ def find_bedrock(provider: Found[Provider], base_url: str | None, args: Mapping[
     options, _ = split_arguments(args, BedrockOptions)
     if options.api_key_env is not None:
         raise UserError(f"`model_args` api_key_env: Bedrock takes a key from {_BEARER} alone; leave it out")
-    require_client("boto3", "bedrock")
+    require("bedrock", "Amazon Bedrock")
     import boto3
     from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 

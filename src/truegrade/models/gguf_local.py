@@ -23,8 +23,8 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.models.local import Generated, adapted_name, read_arguments
-from truegrade.models.providers import require_client
 from truegrade.records import Prompt, Usage, sha256_json
 from truegrade.records.config import Sampling
 from truegrade.sandbox.limits import usable_cores
@@ -275,7 +275,7 @@ class GgufEngine:
     """
 
     def __init__(self, name: str, options: GgufOptions) -> None:
-        require_client("xllamacpp", "gguf")
+        require("gguf", f"gguf/{name}")
         path = gguf_path(name)
         self._head = _model_head(path, f"gguf/{name}")
         adapter = None if options.adapter is None else Path(options.adapter)

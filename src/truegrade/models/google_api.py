@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.providers import ModelEndpoint, Price, Provider, find_endpoint, require_client
+from truegrade.extras import require
+from truegrade.models.providers import ModelEndpoint, Price, Provider, find_endpoint
 from truegrade.models.service_errors import (
     Body,
     ReplyChoice,
@@ -217,7 +218,7 @@ def find_google(provider: Found[Provider], base_url: str | None, args: Mapping[s
         UserError: no key, no credentials or no project, or ``truegrade[google]`` is not installed.
     """
     options, _ = split_arguments(args, GoogleOptions)
-    require_client("google.genai", "google")
+    require("google", "Google's protocol")
     if options.vertex:
         return _find_vertex(provider.name, base_url, options)
     for name in ("project", "location"):

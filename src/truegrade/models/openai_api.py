@@ -34,6 +34,7 @@ from truegrade.models.service_errors import (
     read_choice,
     response_failure,
     status_failure,
+    transport_errors,
 )
 from truegrade.models.service_model import SdkClient, ServiceBatches, ServiceModel, written
 from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
@@ -241,13 +242,12 @@ class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
 
     def read_error(self, error: Exception) -> RequestFailure | None:
         """A status, a time-out, a broken or impossible connection."""
-        import httpx2
         import openai
 
         if isinstance(error, openai.APIStatusError):
             failure = response_failure(error.response)
             return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
-        if isinstance(error, openai.OpenAIError | httpx2.HTTPError | TimeoutError | OSError):
+        if isinstance(error, (openai.OpenAIError, *transport_errors(), TimeoutError, OSError)):
             return connection_failure(error, openai.APITimeoutError)
         return None
 

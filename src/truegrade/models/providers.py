@@ -13,7 +13,6 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -202,24 +201,6 @@ def find_endpoint(
         )
     named = key_in or next(iter(variables), "")
     return ModelEndpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
-
-
-def has_package(module: str) -> bool:
-    """Whether an optional package is installed, without loading it."""
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # nor is the package around it
-        return False
-
-
-def require_client(module: str, extra: str) -> None:
-    """See that the package of a vendor's client is installed, without loading it.
-
-    Raises:
-        UserError: it is not.
-    """
-    if not has_package(module):
-        raise UserError(f"the client {module!r} is not installed: pip install 'truegrade[{extra}]'")
 
 
 def is_local(url: str) -> bool:

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -60,6 +61,11 @@ class RequestFailure(msgspec.Struct, frozen=True, kw_only=True):
     """What the user can do about a failure that ends the run; None: what its status suggests."""
 
 
+def transport_errors(kind: str = "HTTPError") -> tuple[type[Exception], ...]:
+    """That error of each HTTP library that is loaded: vendors' clients use httpx2, openai before 3 uses httpx."""
+    return tuple(getattr(sys.modules[name], kind) for name in ("httpx2", "httpx") if name in sys.modules)
+
+
 def connection_failure(error: Exception, timed_out: type[Exception] = TimeoutError) -> RequestFailure:
     """A time-out, or a connection that broke or could not be made.
 
@@ -67,12 +73,10 @@ def connection_failure(error: Exception, timed_out: type[Exception] = TimeoutErr
         error: what a client raised; what it wraps says more.
         timed_out: the client's own class of time-outs.
     """
-    import httpx2
-
     if isinstance(error, TimeoutError | timed_out):
         return RequestFailure(kind="passing", error="timed out")
-    cause = error if isinstance(error, httpx2.HTTPError) else error.__cause__ or error
-    unreachable = isinstance(cause, httpx2.ConnectError)
+    cause = error if isinstance(error, transport_errors()) else error.__cause__ or error
+    unreachable = isinstance(cause, transport_errors("ConnectError"))
     return RequestFailure(
         kind="passing", error=one_line(f"{type(cause).__name__}: {cause}"), unreachable=unreachable
     )

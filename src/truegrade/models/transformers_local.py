@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext, redirect_stderr
-from importlib.util import find_spec
 from inspect import signature
 from io import StringIO
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.models.gguf_local import SHIPPED, gguf_path
 from truegrade.models.local import (
     WEIGHTS,
@@ -134,18 +134,14 @@ def _quieten() -> None:
 
 
 def _check_packages(options: TransformersOptions, *, gguf: bool) -> None:
-    needed = [
+    needed = (
         *NEEDED,
         *(["peft"] if options.adapter else []),
         *(["accelerate"] if options.device == "map" else []),
         *(["gguf"] if gguf else []),
-    ]
-    missing = [package for package in needed if find_spec(package) is None]
-    if missing:
-        raise UserError(
-            f"{' and '.join(missing)} not installed: pip install 'truegrade[local]', "
-            "or serve the model elsewhere and name it openai-compatible/NAME with `base_url`"
-        )
+    )
+    elsewhere = "serve the model elsewhere and name it openai-compatible/NAME with `base_url`"
+    require("local", "a model in this process", *needed, instead=elsewhere)
 
 
 def attach(model: Any, folder: Path, named: str) -> Any:

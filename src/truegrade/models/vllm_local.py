@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +20,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.files.json_text import read_json
 from truegrade.models.local import CONFIG, Generated, adapted_name, check_adapter, read_arguments
 from truegrade.models.transformers_local import prompt_tokens
@@ -233,8 +233,5 @@ def _mixed(seed: int, tokens: list[int]) -> int:
 
 
 def _check_package(name: str) -> None:
-    if find_spec("vllm") is None:
-        raise UserError(
-            f"vllm/{name} runs in this process and vllm is not installed: pip install 'truegrade[vllm]';"
-            f" to ask a server instead (vllm serve {name}), give `base_url` http://localhost:8000/v1"
-        )
+    server = f"ask a server (vllm serve {name}) and give `base_url` http://localhost:8000/v1"
+    require("vllm", f"vllm/{name} runs in this process and", instead=server)

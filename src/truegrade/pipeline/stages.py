@@ -44,9 +44,8 @@ from truegrade.pipeline.grade import Grader, LocalGrader, grading_beside
 from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, told
 from truegrade.pipeline.summary import refuse_ks
-from truegrade.pipeline.verdicts import Progress, with_packages
+from truegrade.pipeline.verdicts import Progress, refuse_ungradable, with_packages
 from truegrade.profiles import Profile
-from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.records.config import GenerationConfig
 from truegrade.settings import DEFAULT_MODEL, RunSettings
@@ -229,7 +228,7 @@ def prepare(
     if settings.limit is not None and (chosen := told(loaded, selected)) is not None:
         notice(chosen)
     if grading:
-        refuse_uncovered(profiles, selected)
+        refuse_ungradable(profiles, selected)
     past = past_of(settings.model, model_args.get(ARGUMENT), selected, exclude_seen=settings.exclude_seen)
     left = [problem for problem in selected if problem.id not in past.seen]
     prompt_set = render_prompts(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from math import isnan, nan
 from pathlib import Path
 from traceback import extract_tb
@@ -21,10 +20,12 @@ import msgspec
 from msgspec import structs
 
 from truegrade.errors import TruegradeError, UserError
+from truegrade.extras import require
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed
 from truegrade.profiles import Profile
+from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import (
     TOOL_CALLS,
     Answer,
@@ -140,7 +141,7 @@ def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
     """What programs that answer these problems may use: the profile's limits, and what problems ask for.
 
     Raises:
-        UserError: tests are for pytest, which is not installed here.
+        UserError: pytest runs tests, and is not installed here.
     """
     limits = profile.limits
     if profile.timeout_s is not None:
@@ -149,13 +150,24 @@ def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
     names = {name for problem in problems for name in problem.packages}
     tasks = (problem.task for problem in problems)
     if any(map(_for_pytest, problems)):
-        if find_spec("pytest") is None:
-            raise UserError("pytest runs these tests and is not installed: pip install 'truegrade[pytest]'")
         names.add("pytest")
+    if "pytest" in {*limits.packages, *names}:
+        require("pytest", f"the run of these tests under {profile.name!r}")
     started = max((task.processes for task in tasks if isinstance(task, SuiteTask)), default=0)
     processes = max(limits.processes, started)
     packages = (*limits.packages, *sorted(names - {*limits.packages}))
     return replace(limits, packages=packages, processes=processes)
+
+
+def refuse_ungradable(profiles: Iterable[Profile], problems: Collection[Problem]) -> None:
+    """See, before anything is asked or imported, that every profile can grade these problems here.
+
+    Raises:
+        UserError: a profile does not cover one of them, or pytest runs tests and is not installed here.
+    """
+    for profile in profiles:
+        refuse_uncovered([profile], problems)
+        limits_for(profile, problems)
 
 
 def _for_pytest(problem: Problem) -> bool:

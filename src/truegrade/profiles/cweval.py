@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement
@@ -75,14 +73,8 @@ class CWEval(Profile):
         return chat("cweval.secure.user" if style == "secure" else "cweval.direct.user", values)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The first fence, or the whole reply.
-
-        Raises:
-            UserError: pytest is not installed, without which no reply can be graded.
-        """
+        """The first fence, or the whole reply."""
         task = covered_task(self, problem, SuiteTask)
-        if find_spec("pytest") is None:
-            raise UserError(f"profile {self.name!r} runs its tests by pytest: pip install 'truegrade[cweval]'")
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from truegrade import prompts
 from truegrade.datasets.download import PinnedFile, locate, read_content, sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.extraction.contest_programs import base_reply, last_pair
+from truegrade.extras import require
 from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
@@ -329,11 +329,8 @@ class LivecodebenchExec(Profile):
         if f"{task.function}({task.arguments})" in generation:
             return skipped("LiveCodeBench skips a generation that holds the call")
         assertion = f"assert {task.expected} == {generation}"
-        if literal_verdict(assertion) is None and find_spec("pandas") is None:
-            raise UserError(
-                f"profile {self.name!r} imports pandas before every program that it runs, and {problem.id} has to"
-                " be run: pip install 'truegrade[pandas]', then repeat the command"
-            )
+        if literal_verdict(assertion) is None:
+            require("pandas", f"profile {self.name!r} imports pandas before every program; to run {problem.id} it")
         program = f"{prompts.render('livecodebench.base_imports')}\n{task.program}"
         return grade_assertion(program, assertion, executor, preload=("pandas",))
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import IO, Any
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.extras import require
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Completion, Estimate, Verdict
@@ -133,11 +134,10 @@ ROWS_OF_A_BATCH, BATCHES_OF_A_GROUP = 10_000, 10
 
 def _parquet(rows: Iterable[Mapping[str, Any]], file: IO[bytes]) -> None:
     """Raises UserError where pyarrow is not installed."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise UserError("pyarrow is not installed; pip install 'truegrade[parquet]'") from None
+    require("parquet", "`file_format` parquet")
+    import pyarrow
+    from pyarrow import parquet
+
     kinds = {"string": pyarrow.string(), "int64": pyarrow.int64(), "bool": pyarrow.bool_(),
              "float64": pyarrow.float64()}  # fmt: skip
     schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.extras import require
 from truegrade.files import run_log
 from truegrade.files.json_text import UNREADABLE, encode, read_json, with_checksum
 from truegrade.files.writing import writing
@@ -393,10 +394,9 @@ class Run:
         Raises:
             UserError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise UserError("pandas is not installed; pip install 'truegrade[pandas]'") from None
+        require("pandas", "a frame of pandas")
+        import pandas
+
         return pandas.DataFrame(self._rows(profile))
 
     def to_polars(self, profile: str | None = None) -> polars.DataFrame:
@@ -405,10 +405,9 @@ class Run:
         Raises:
             UserError: polars is not installed.
         """
-        try:
-            import polars
-        except ImportError:
-            raise UserError("polars is not installed; pip install 'truegrade[polars]'") from None
+        require("polars", "a frame of Polars")
+        import polars
+
         return polars.DataFrame(self._rows(profile), infer_schema_length=None)
 
     def _rows(self, profile: str | None) -> list[dict[str, Any]]:

@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from truegrade.errors import TruegradeError, UnknownName, UserError
+from truegrade.extras import require
 from truegrade.files.json_text import encode
 from truegrade.store.run import Run
 
@@ -40,25 +40,13 @@ class Tracker(msgspec.Struct, frozen=True, kw_only=True):
     """One place where results can go."""
 
     name: str
+    """That of the extra, too, which brings its package."""
     summary: str
     """One line: where results go."""
-    package: str
-    """Imported when results are logged."""
-    extra: str
-    """The extra that brings the package."""
     target: Callable[[str], str]
     """The place, from what stands behind the colon; raises UserError where that does not do."""
     log: Callable[[TrackedRun, str], None]
     """``log(run, target)``: any exception is a failure to log, and never one of the run."""
-
-    def require(self) -> None:
-        """See that the package is there, without importing it.
-
-        Raises:
-            UserError: it is not.
-        """
-        if find_spec(self.package) is None:
-            raise UserError(f"{self.package} is not installed; pip install 'truegrade[{self.extra}]'")
 
 
 def package(name: str) -> Any:
@@ -110,8 +98,6 @@ def _log_to_mlflow(run: TrackedRun, address: str) -> None:
 MLFLOW = Tracker(
     name="mlflow",
     summary="an MLflow server or database: mlflow:URI, or MLFLOW_TRACKING_URI",
-    package="mlflow",
-    extra="mlflow",
     target=_mlflow_target,
     log=_log_to_mlflow,
 )
@@ -148,8 +134,6 @@ def _log_to_tensorboard(run: TrackedRun, folder: str) -> None:
 TENSORBOARD = Tracker(
     name="tensorboard",
     summary="event files for TensorBoard: tensorboard:FOLDER",
-    package="tensorboardX",
-    extra="tensorboard",
     target=_tensorboard_target,
     log=_log_to_tensorboard,
 )
@@ -183,8 +167,6 @@ def _log_to_wandb(run: TrackedRun, project: str) -> None:
 WANDB = Tracker(
     name="wandb",
     summary="Weights & Biases: wandb:PROJECT, or WANDB_PROJECT; WANDB_MODE=offline writes to this disk alone",
-    package="wandb",
-    extra="wandb",
     target=_wandb_target,
     log=_log_to_wandb,
 )
@@ -238,7 +220,7 @@ def open_trackers(log_to: Sequence[str]) -> list[OpenTracker]:
         if name not in TRACKERS:
             raise UnknownName("tracker", name, TRACKERS, "for `log_to`")
         tracker = TRACKERS[name]
-        tracker.require()
+        require(name, f"`log_to` {name}")
         opened.append(OpenTracker(given, tracker, tracker.target(rest)))
     return opened
 

@@ -93,3 +93,21 @@ def test_no_trainer_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_reward_imports_no_client_of_models():
+    """A trainer's environment may hold another version of openai than the command line takes."""
+    code = f"""
+import importlib, sys
+for name in {ADAPTERS!r}:
+    try:
+        importlib.import_module("truegrade.apps.rewards." + name)
+    except ModuleNotFoundError:  # the trainer is not here
+        pass
+from truegrade.apps.rewards.trl import truegrade_reward
+right = "```python\\ndef f(n):\\n    return n\\n```"
+paid = truegrade_reward()(prompts=["f"], completions=[right], ground_truth=[["assert f(1) == 1"]])
+print(paid, sorted({{"openai", "anthropic", "google.genai", "boto3"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[1.0] []\n"

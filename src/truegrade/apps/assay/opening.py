@@ -46,9 +46,8 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
-from truegrade.pipeline.verdicts import Progress
+from truegrade.pipeline.verdicts import Progress, refuse_ungradable
 from truegrade.profiles import AnyProfile, find_profile
-from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
@@ -267,7 +266,7 @@ def _refuse(targets: Sequence[Target], problems: Collection[Problem]) -> None:
     Raises:
         UserError: says which and what it covers.
     """
-    refuse_uncovered([each.profile for each in targets if isinstance(each, ProfileTarget)], problems)
+    refuse_ungradable([each.profile for each in targets if isinstance(each, ProfileTarget)], problems)
     if any(isinstance(each, InsideTarget) for each in targets):
         for problem in problems:
             inside_tests(problem)

@@ -42,6 +42,7 @@ from truegrade.apps.evolve.strategies import (
     recipe,
 )
 from truegrade.errors import UnknownName, UserError
+from truegrade.extras import require
 from truegrade.registry import Registry, lacking
 
 if TYPE_CHECKING:
@@ -243,10 +244,7 @@ class Tpe(Strategy):
     """
 
     def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
-        try:
-            import optuna  # noqa: F401
-        except ImportError:
-            raise UserError("searcher tpe needs Optuna: pip install 'truegrade[evolve]'") from None
+        require("evolve", "searcher tpe")
         self._settings = read_settings("tpe", args, TpeSettings)
         super().__init__("tpe", task)
 

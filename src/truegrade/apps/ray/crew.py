@@ -10,13 +10,13 @@ import socket
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
+from truegrade.extras import require
 from truegrade.grading.contests.tests import stored_text
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile
@@ -639,6 +639,5 @@ def open_ray(address: str, workers: int | None, allow_unsafe: bool) -> RayGrader
     Raises:
         UserError: ray is not installed, or no cluster can have such an address.
     """
-    if find_spec("ray") is None:
-        raise UserError("`executor` ray needs the package ray: pip install 'truegrade[ray]'")
+    require("ray", "`executor` ray")
     return RayGrader(parse_address(address), workers=workers, allow_unsafe=allow_unsafe)

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 import pytest
 
 if TYPE_CHECKING:
-    from truegrade.apps.repository.recorder import lay_out, main_arguments
+    from truegrade.apps.repository.jailed import lay_out, main_arguments
 
 _TOLD = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S.*?)(?: - .*)?$", re.MULTILINE)
 _SECONDS = 60

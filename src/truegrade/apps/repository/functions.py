@@ -8,11 +8,11 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.resources import files
 from typing import Any
 
 import msgspec
 
+from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import RepositoryFile, SourceTree, import_root, lines_of, suite_files
 from truegrade.datasets.executions import RecordedCase
 from truegrade.errors import UserError
@@ -23,6 +23,8 @@ from truegrade.sandbox.outcome import Outcome
 # -------------------- One run of a repository's tests in the jail, and what was recorded of each of its functions.
 
 
+MOST_TESTS = 100
+"""Names of tests kept of a function."""
 MOST_CALLS = 40
 """Different calls kept of a function."""
 MOST_CHARS = 800
@@ -117,11 +119,12 @@ def record_tests(
             "chars": MOST_CHARS,
             "looked_at": _LOOKED_AT,
             "seconds": seconds,
+            "tests": MOST_TESTS,
             "test_seconds": TEST_SECONDS,
         },
     }
     outcome = sandbox.script(
-        recorder_source(), json.dumps(given), wall_s=seconds + 3 * TEST_SECONDS, cpu_s=seconds
+        runner_source("recorder"), json.dumps(given), wall_s=seconds + 3 * TEST_SECONDS, cpu_s=seconds
     )
     return _read(outcome)
 
@@ -131,11 +134,6 @@ def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list
     documented = [module.path for module in modules if ">>>" in module.text]
     doctests = ["--doctest-modules", "--doctest-continue-on-failure", *documented] if documented else []
     return suite_files(tree) or doctests
-
-
-def recorder_source() -> str:
-    """The text that runs in the jail."""
-    return files("truegrade.apps.repository").joinpath("recorder.py").read_text(encoding="utf-8")
 
 
 def laid_out(tree: SourceTree) -> dict[str, bytes]:

@@ -7,7 +7,6 @@ recording.
 
 from __future__ import annotations
 
-import base64
 import inspect
 import json
 import os
@@ -16,14 +15,15 @@ import sys
 import time
 from collections.abc import Iterator
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from truegrade.apps.repository.jailed import last_line, lay_out, main_arguments
+
 MAX_ITEMS = 200
 """Parts of one argument."""
-MAX_TESTS = 100
-"""Names of tests kept of a function."""
 _RESUME_AT_START = 0
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 
@@ -138,7 +138,7 @@ class Hook:
         if seen.yields and seen.opcodes[frame.f_lasti + 1] & 3 != _RESUME_AT_START:
             return  # a generator goes on
         seen.seen += 1
-        if self.test in seen.tests or len(seen.tests) < MAX_TESTS:
+        if self.test in seen.tests or len(seen.tests) < self._options["tests"]:
             seen.tests[self.test] = seen.tests.get(self.test, 0) + 1
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
         seen.last_test = self.test
@@ -229,38 +229,6 @@ def _too_long(number: int, frame: object) -> None:
     raise TooLong("took more seconds than a test may")
 
 
-def last_line(words: object) -> str:
-    """What pytest says of a failure in its first line that is marked so, else in its last one."""
-    lines = [line for line in str(words).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith("E  ")][:1] or lines[-1:]
-    return " ".join(" ".join(told)[:640].removeprefix("E").split())[:160]
-
-
-def lay_out(root: str, files: dict[str, str]) -> None:
-    """Write the files, given in base 85."""
-    for path, content in files.items():
-        place = os.path.join(root, path)  # noqa: PTH118
-        os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
-        with open(place, "wb") as file:  # noqa: PTH123
-            file.write(base64.b85decode(content))
-
-
-def main_arguments(root: str, tests: list[str]) -> Iterator[list[str]]:
-    """Arguments of pytest with the tree's own configuration, and without: it may ask for what is not installed."""
-    bare = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--continue-on-collection-errors",
-        "-o",
-        "addopts=",
-        "-o",
-        "required_plugins=",
-        *tests,
-    ]
-    yield from (bare, [*bare, "-c", os.devnull, "--rootdir", root])
-
-
 def record(given: dict[str, Any]) -> dict[str, Any]:
     """Lay out the tree, run its tests once and say what was seen."""
     root = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
@@ -307,7 +275,3 @@ def main() -> None:
     answer = json.dumps(record(given)).encode("utf-8", "backslashreplace")
     with os.fdopen(out, "wb") as stream:
         stream.write(answer)
-
-
-if __name__ == "__main__":
-    main()

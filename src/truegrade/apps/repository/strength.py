@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import base64
 import difflib
-import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +16,7 @@ import msgspec
 
 from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
 from truegrade.apps.repository.functions import (
+    MOST_TESTS,
     TEST_SECONDS,
     UNREACHED,
     FunctionPlace,
@@ -25,8 +24,8 @@ from truegrade.apps.repository.functions import (
     laid_out,
     undecorated,
 )
+from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.outside import drawn_mutants, without_body
-from truegrade.apps.repository.recorder import MAX_TESTS, last_line, lay_out, main_arguments
 from truegrade.apps.repository.source import import_root, packages_with_tests
 from truegrade.builders.mutation.mutants import Mutant, NotAProgram, normalised
 from truegrade.datasets.executions import write_content
@@ -209,13 +208,6 @@ class WarmTests:
         return told
 
 
-def runner_source(module: str) -> str:
-    """The text of a module that runs in the jail, with what it takes from the recorder."""
-    text = files("truegrade.apps.repository").joinpath(f"{module}.py").read_text(encoding="utf-8")
-    shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments, last_line))
-    return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
-
-
 def open_sandbox(inventory: Inventory, workers: int | None, *, allow_unsafe: bool) -> Sandbox:
     """A sandbox in which the tests of a tree may run and fork."""
     packages = packages_with_tests(inventory.tree)
@@ -323,7 +315,7 @@ def to_measure(function: FunctionPlace, survey: TestSurvey, options: StrengthOpt
     if function.seen is None:
         return UNREACHED
     reaching = [test for test in function.seen.tests if test in survey.took]
-    if len(function.seen.tests) >= MAX_TESTS:  # more reach it than were noted
+    if len(function.seen.tests) >= MOST_TESTS:  # more reach it than were noted
         reaching += [test for test in survey.took if test not in {*reaching}]
     if not reaching:
         return "every test that reaches it fails or is flaky"

@@ -29,7 +29,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 if TYPE_CHECKING:
-    from truegrade.apps.repository.recorder import last_line, lay_out, main_arguments
+    from truegrade.apps.repository.jailed import last_line, lay_out, main_arguments
 
 MOST_ENDINGS = 40
 """Tests of one order that may end their process; the rest then counts as not run."""

@@ -25,6 +25,7 @@ from truegrade import __version__
 from truegrade.api import unsafe_allowed
 from truegrade.apps.rewards.batching import CONNECT_S, CONNECTIONS, IDLE_S, RewardAsker
 from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.sandbox.limits import usable_cores
 
 if TYPE_CHECKING:
@@ -145,10 +146,10 @@ class _Owned:
 
 def _serving(path: Path, workers: int | None) -> tuple[Service, GradingServer]:
     from truegrade.web.messages import BACKLOG
-    from truegrade.web.service.grading_application import GradingServer, require_metrics
+    from truegrade.web.service.grading_application import GradingServer
     from truegrade.web.service.grading_service import Service, ServiceSettings
 
-    require_metrics()
+    require("serve", "the service")
     service = Service(
         ServiceSettings(
             workers=workers or usable_cores(),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from importlib.util import find_spec
 from operator import eq
 from typing import Any
 
-from truegrade.errors import UserError
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
@@ -21,7 +19,7 @@ from truegrade.profiles.base import covered_task
 from truegrade.profiles.contest_profile import CONTEST_LIMITS, GUARD, OFFICIAL_RULES, no_metadata
 from truegrade.profiles.harness_runs import with_tests
 from truegrade.profiles.rewards.reward_profiles import ContestReward, StrictWorded, last_block
-from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Reason
+from truegrade.records import Answer, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox import Limits
 
 # ----------- `rllm-lcb`: the reward of rLLM for every data set with inputs and outputs, rllm-org/rllm@9beb6e0.
@@ -175,12 +173,6 @@ class RllmKodcode(StrictWorded):
     def cut(self, reply: str) -> str | None:
         """The last fence."""
         return last_block(reply)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The last fence; without pytest no reply can be graded, which is said before anything is asked."""
-        if find_spec("pytest") is None:
-            raise UserError(f"profile {self.name!r} runs its tests by pytest: pip install pytest")
-        return super().extract(problem, completion)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run pytest on program and tests."""

@@ -18,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el, join
@@ -341,11 +341,9 @@ def png(svg: str) -> bytes:
     Raises:
         UserError: resvg is not installed.
     """
-    try:
-        import resvg_py
-    except ImportError:
-        message = "PNG needs resvg-py: pip install 'truegrade[png]', or use `file_format` svg"
-        raise UserError(message) from None
+    require("png", "PNG", instead="use `file_format` svg")
+    import resvg_py
+
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
 
 

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from truegrade.errors import UserError
+from truegrade.extras import require
 from truegrade.web import messages
 from truegrade.web.application import (
     JSON,
@@ -357,18 +357,6 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def require_metrics() -> None:
-    """Check for what the service counts with.
-
-    Raises:
-        UserError: the extra is missing.
-    """
-    try:
-        import prometheus_client  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise UserError(f"the service needs the package {error.name!r}: pip install 'truegrade[serve]'") from None
-
-
 def serve_until_stopped(settings: ServiceSettings, announce: Callable[[str, str], None]) -> None:
     """Serve until SIGTERM or SIGINT, then finish what runs; a second signal ends it at once.
 
@@ -380,7 +368,7 @@ def serve_until_stopped(settings: ServiceSettings, announce: Callable[[str, str]
         UserError: an extra is missing, or a setting, benchmark, profile or address is at fault.
         SandboxError: programs cannot be run, or only at protection level 1.
     """
-    require_metrics()
+    require("serve", "the service")
     _allow_connections()
     given = None if settings.fd is None else listening_at(settings.fd)
     if given is not None:

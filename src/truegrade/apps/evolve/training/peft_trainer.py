@@ -26,6 +26,7 @@ from truegrade.apps.evolve.training.cache import adapter_key
 from truegrade.apps.evolve.training.lessons import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.errors import UnknownName, UserError
+from truegrade.extras import require
 from truegrade.models.transformers_local import TransformersOptions, load, prompt_text, text_tokens
 from truegrade.records import sha256_json
 from truegrade.store.manifest import write_atomically
@@ -381,7 +382,7 @@ class PeftTrainer:
         options = options or TransformersOptions()
         if options.adapter is not None:
             raise UserError(f"hf/{name}: an adapter is trained on a bare base: leave adapter= out")
-        _check_peft()
+        require("local", "training an adapter of such a model", "peft")
         self._name, self._base = name, f"hf/{name}"
         self._model, self._tokenizer = loaded or load(name, options)
         self._check_dtype()
@@ -518,13 +519,6 @@ class PeftTrainer:
         if self._checkpoints is None:
             return None
         return self._checkpoints / f"{adapter_key(self, order, lessons)}.pt"
-
-
-def _check_peft() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("peft") is None:
-        raise UserError("peft not installed: pip install 'truegrade[local]'")
 
 
 def _check_genes(order: TrainingOrder) -> None:

