@@ -402,7 +402,7 @@ def test_how_a_value_differs(got, expected, kind):
     ("origin", "kind"),
     [
         ("wrong-on-one-test", "is wrong on test 2 only"),
-        ("endless-on-one-test", "does not end"),
+        ("endless-on-one-test", "does not end on the last test"),
         ("as-text", "returns the right value as text"),
         ("near-1e-3", "returns nearly the right number"),
         ("reversed", "returns items in another order"),

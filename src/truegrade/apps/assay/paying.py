@@ -44,7 +44,7 @@ _ON_TEST = "is wrong on test "
 ONE_FAILS = "is wrong on one test, whichever of "
 _MADE: Mapping[str, str] = MappingProxyType(
     {
-        ENDLESS: DOES_NOT_END,
+        ENDLESS: f"{DOES_NOT_END} on the last test",
         HALF_OF_TESTS: "is wrong on half of the tests",
         "negated": "returns numbers with the other sign",
         "off-by-one": "returns numbers that are off by one",
