@@ -137,7 +137,7 @@ def test_values_that_can_be_copied_are_not_asked_for(seed, jails):
 
 
 def test_values_that_are_others_in_the_mutant_are_preferred(jails):
-    row = row_of(LOOPS, "f(5)", "f(8)", mutated_code=LOOPS.replace("total -= 3", "total -= 2"), mutated_output="")
+    row = row_of(LOOPS, "f(9)", "f(12)", mutated_code=LOOPS.replace("total -= 3", "total -= 2"), mutated_output="")
     for seed in range(4):
         made = with_states(row, jails, MutationOptions(seed=seed))
         assert [state.case for state in made.states] == [0, 1]
@@ -145,12 +145,24 @@ def test_values_that_are_others_in_the_mutant_are_preferred(jails):
         assert encode_rows([made]) == encode_rows([with_states(row, jails, MutationOptions(seed=seed))])
 
 
-def test_a_branch_is_asked_about_by_how_often_it_runs(jails):
-    code = "def f(n):\n    if n > 2:\n        print(n)\n    return str(n)"
-    assert [one.value for one in with_states(row_of(code, "f(3)", "f(2)"), jails, MutationOptions()).states] == [
-        "1", "0",
-    ]  # fmt: skip
-    assert with_states(row_of(code, "f(3)", "f(4)"), jails, MutationOptions()).states == ()
+def test_no_value_is_asked_for_that_a_constant_reply_often_hits(jails):
+    """None, 0, 1, booleans and what is empty, of originals and mutants; a line that runs once or never."""
+    branch = "def f(n):\n    if n > 2:\n        print(n)\n    return str(n)"
+    assert with_states(row_of(branch, "f(3)", "f(2)"), jails, MutationOptions()).states == ()
+    often = "def f(n):\n    for k in range(n * 2):\n        print(k)\n    return str(n)"
+    found = with_states(row_of(often, "f(3)", "f(0)"), jails, MutationOptions()).states
+    assert [(one.case, one.variable, one.value) for one in found] == [(0, "", "6")]
+    held = (
+        "def f(n):\n    a = n > 2\n    b = n - n\n    c = n // n\n    d = str(n)[1:]\n    e = [n][1:]\n"
+        "    g = min([None])\n    h = n * 3\n    return str(n)"
+    )
+    for seed in range(8):
+        (state,) = with_states(row_of(held, "f(5)"), jails, MutationOptions(seed=seed)).states
+        assert (state.variable, state.value) == ("h", "15")
+    row = row_of(held, "f(5)", mutated_code=held.replace("n * 3", "n * 0"), mutated_output="'5'")
+    assert [one.mutated for one in with_states(row, jails, MutationOptions()).states] == [None]
+    row = row_of(held, "f(5)", mutated_code=held.replace("n * 3", "n * 2"), mutated_output="'5'")
+    assert [one.mutated for one in with_states(row, jails, MutationOptions()).states] == ["10"]
 
 
 HASHED = """\

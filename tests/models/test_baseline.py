@@ -4,6 +4,7 @@ import gzip
 import json
 import time
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import BASELINES
 from truegrade.models.base import generate_sample
-from truegrade.models.baseline import cut_at_stop, lookup_claim, lookup_code, open_baseline
+from truegrade.models.baseline import NO_VALUE, cut_at_stop, lookup_claim, lookup_code, open_baseline
 from truegrade.records import (
     Case,
     CasesTask,
@@ -142,6 +143,33 @@ def test_reference_continues_a_begun_answer():
 def test_reference_predictions():
     assert ask("reference", OUTPUT, OUTPUT_PROMPT).text == "[ANSWER]\nassert f([1, 2], k='??') == 7\n[/ANSWER]"
     assert ask("reference", INPUT, INPUT_PROMPT, stop=("[/ANSWER]",)).text == "assert f(2) == [3]\n"
+
+
+# -------------------------------------------------------------------------------------------- constant
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        (("7", "0", "3", "0"), "0"),
+        (("False", "2", "0", "2", "0.0"), "False"),  # equal to 0
+        (("[1]", "[ 1]", "[]"), "[1]"),
+        (("Money(3)", "Money(3)", "1"), "Money(3)"),
+    ],
+)
+def test_constant_gives_the_value_that_is_right_most_often_to_every_question(expected, said):
+    tasks = [msgspec.structs.replace(OUTPUT, expected=value) for value in expected]
+    problems = {
+        str(place): Problem(id=str(place), benchmark="x", dataset_sha256="0" * 64, cluster="c", task=task)
+        for place, task in enumerate((*tasks, FUNCTION))
+    }
+    model, prompt = (
+        open_baseline("constant", problems),
+        Prompt(messages=(Message(role="user", content=OUTPUT_PROMPT),), source="x"),
+    )
+    told = [asyncio.run(generate_sample(model, SampleKey(name, 0), prompt, Sampling())).text for name in problems]
+    assert len({*told[:-1]}) == 1 and f"== {said}\n" in told[0]
+    assert told[-1] == NO_VALUE
 
 
 # ---------------------------------------------------------------------------------------------- lookup

@@ -493,3 +493,28 @@ def test_a_failed_request_is_graded_once_and_taken_in_once(predictions):
     verdicts = list(run.verdicts("seed-regex"))
     failed = [verdict for verdict in verdicts if verdict.found == "the request failed"]
     assert (len(verdicts), len(failed), {verdict.reason.value for verdict in failed}) == (60, 12, {"no_answer"})
+
+
+@pytest.mark.parametrize(
+    ("usual", "told"),
+    [(["0"] * 3 + ["False"] * 2, True), (["[]"] * 7, True), (["0"] * 4, False), (["0"] * 6, True)],
+)
+def test_an_answer_that_is_often_right_is_told_and_is_what_the_baseline_scores(tmp_path, usual, told):
+    """ "Always 0" was right on a third of the values inside calls, and nothing said so."""
+    values = [*usual, *(str(2 + number) for number in range(50 - len(usual)))]
+    rows = [
+        {"id": number, "function_name": "f", "code": f"def f(x):\n    y = {number}\n    return x", "input": "f(1)",
+         "output": "1", "states": [{"line": 2, "variable": "y", "value": value}]}
+        for number, value in enumerate(values)
+    ]  # fmt: skip
+    path = tmp_path / "states.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = truegrade.run(
+        "execution-prediction", model="baseline/constant", data=path, task_args={"asks": "states"},
+        out=tmp_path / "run",
+    )  # fmt: skip
+    summary = read_summary(run)
+    assert summary.profiles[0].estimates[0].value == len(usual) / 50
+    found = [one for one in summary.warnings if one.code == "constant-answer"]
+    assert [(one.count, one.of) for one in found] == ([(len(usual), 50)] if told else [])
+    assert all(f"always answering {usual[0]} is right" in one.sentence for one in found)

@@ -46,6 +46,19 @@ class _Nan:
         return self.written
 
 
+def most_frequent(texts: Iterable[str]) -> tuple[str, int] | None:
+    """The text whose value the most of them have under Python's ``==``, the first of several, and how many do."""
+    alike: dict[object, list[str]] = {}
+    for text in texts:
+        value = getattr(parse_literal(text), "value", text)
+        try:
+            alike.setdefault(value, []).append(text)
+        except TypeError:  # a list, set or dict
+            alike.setdefault(repr(value), []).append(text)
+    found = max(alike.values(), key=len, default=None)
+    return None if found is None else (found[0], len(found))
+
+
 def compare(expected: str, got: str) -> LiteralComparison:
     """Compare the source of two literals.
 

@@ -42,6 +42,7 @@ DEFAULT_MODEL = TRUEGRADE_MICRO
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         "reference": "answers with the data set's own solutions: what a perfect model would score",
+        "constant": "answers every question about a value with one and the same: what reading no program scores",
         "lookup": "answers from nothing but the examples that the prompt shows",
         "empty": "answers with nothing: what the grader gives for free",
         "buggy": "hands the program to repair back unchanged: what doing nothing scores",

@@ -2,7 +2,8 @@
 
 ``reference`` is what a perfect model would score, so that anything below 100 % is the grader's doing; ``lookup``
 is what memorising the prompt's examples is worth; ``empty`` is what a function that does nothing is worth;
-``buggy`` hands a program back unrepaired.
+``constant`` is what one and the same answer to every question about a value is worth; ``buggy`` hands a program
+back unrepaired.
 
 What a prompt shows: the function asked for, examples of it, or a question about one call.
 
@@ -25,6 +26,7 @@ from typing import NamedTuple
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import Fault, Parser, is_literal, parse_expression, unix_newlines
+from truegrade.grading.literals import most_frequent
 from truegrade.grading.programs import own_part
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import (
@@ -42,6 +44,7 @@ from truegrade.records import (
     SuiteTask,
 )
 from truegrade.records.config import RequestPolicy, Sampling
+from truegrade.records.kinds import asked_value
 
 MAX_LINES = 40
 """Lines that one call or value may take."""
@@ -392,6 +395,7 @@ NO_FUNCTION = "The prompt shows no function to write."
 """Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""
 NO_REFERENCE = "The data set has no solution of this problem."
 NO_PROGRAM = "The problem shows no program to repair."
+NO_VALUE = "The problem does not ask for a value."
 
 
 class Baseline:
@@ -463,16 +467,20 @@ class InformedBaseline(Baseline):
 
 
 def open_baseline(name: str, problems: Mapping[str, Problem]) -> Model:
-    """The baseline ``reference``, ``lookup``, ``empty`` or ``buggy``.
+    """The baseline ``reference``, ``constant``, ``lookup``, ``empty`` or ``buggy``.
 
     Args:
         name: without ``baseline/``.
-        problems: by id; the first and the last answer these and no others.
+        problems: by id; all but ``lookup`` and ``empty`` answer these and no others.
 
     Raises:
         UnknownName: there is no such baseline.
     """
-    informed = {"reference": _reference, "buggy": _buggy}
+    values = (asked_value(problem.task) for problem in problems.values())
+    usual = most_frequent(value for value in values if value is not None)
+    informed: dict[str, Callable[[Problem, Prompt], str]] = {
+        "reference": _reference, "buggy": _buggy, "constant": partial(_constant, usual[0] if usual else "None"),
+    }  # fmt: skip
     if name in informed:
         return InformedBaseline(name, informed[name], problems)
     answers = {"lookup": _lookup, "empty": _empty}
@@ -504,6 +512,14 @@ def _reference(problem: Problem, prompt: Prompt) -> str:
         case InputTask(function=function, reference_arguments=arguments, expected=expected):
             claim = CallClaim(f"{function}({arguments})", expected)
     return claim_in_form(prompt_text(prompt), claim)
+
+
+def _constant(value: str, problem: Problem, prompt: Prompt) -> str:
+    """This value, whatever is shown."""
+    match problem.task:
+        case OutputTask(claimed=(function, arguments)) | ChoiceTask(function=function, arguments=arguments):
+            return claim_in_form(prompt_text(prompt), CallClaim(f"{function}({arguments})", value))
+    return NO_VALUE
 
 
 def _lookup(prompt: Prompt) -> str:

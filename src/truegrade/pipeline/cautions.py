@@ -101,6 +101,10 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "pass@1 is a mean over originals, mutants and rewritings together",
             "quote OC and MC, which keep them apart",
         ),
+        "constant-answer": CodeMeaning(
+            "one and the same value is the right answer to many of the questions",
+            "quote the score beside that of `baseline/constant`, which gives this answer to all",
+        ),
         "subset": CodeMeaning(
             "the run covers a part of its benchmark", "say so beside the number, or run all problems"
         ),

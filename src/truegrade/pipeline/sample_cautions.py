@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from truegrade.datasets.identity import identity
 from truegrade.datasets.learned import FILE, REASON
 from truegrade.errors import first_few
+from truegrade.grading.judgement import shortened
+from truegrade.grading.literals import most_frequent
 from truegrade.grading.marks import JOINED_TESTS
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
@@ -34,6 +36,7 @@ from truegrade.records import (
     SuiteTask,
 )
 from truegrade.records.config import GenerationConfig
+from truegrade.records.kinds import asked_value
 from truegrade.statistics import Exchangeability, TaskTally, estimate
 from truegrade.statistics.windows import Window, described
 from truegrade.store import Manifest
@@ -483,6 +486,23 @@ def pooled_populations(problems: Mapping[str, Problem]) -> list[Caution]:
     held = [f"{asked[kind]} {words}" for kind, words in POPULATIONS.items() if kind in asked]
     said = f"pass@1 pools {', '.join(held[:-1])} and {held[-1]}; the rate of each kind comes before it"
     return [caution("pooled-populations", said)]
+
+
+USUAL_SHARE, USUAL_COUNT = 0.1, 5
+"""Of the questions that one and the same answer is right on, and how many these are at least, to be told."""
+
+
+def constant_answer(problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that reading no program at all is right on many of the questions about values."""
+    asked = [expected for problem in problems.values() if (expected := asked_value(problem.task)) is not None]
+    text, count = most_frequent(asked) or ("", 0)
+    if count < max(USUAL_COUNT, USUAL_SHARE * len(asked)):
+        return []
+    said = (
+        f"always answering {shortened(text)} is right on {count} of {len(asked)} problems that ask for a value,"
+        " which is what `baseline/constant` scores"
+    )
+    return [caution("constant-answer", said, count, len(asked))]
 
 
 def _parts(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> Mapping[str, Sequence[TaskTally]]:

@@ -16,6 +16,7 @@ from truegrade.pipeline.loading import made_for, scored
 from truegrade.pipeline.reasoning_summary import Questions, pass_rate_by_budget, questions, reasoning
 from truegrade.pipeline.sample_cautions import (
     Texts,
+    constant_answer,
     count_cautions,
     data_cautions,
     identical_samples,
@@ -374,6 +375,7 @@ def _own_cautions(
         *identical_samples(texts),
         *near_duplicates(problems, outcomes, texts, shared.run.verdict_facts(profile.id)),
         *pooled_populations(problems),
+        *constant_answer(problems),
         *one_sample(generation, shared.n),
         *(caution("reasoning", said) for said in (summary.reasoning.warnings() if summary.reasoning else ())),
     ]

@@ -55,3 +55,11 @@ def problem_kind(task: Task) -> Kind:
             return "state_prediction"
         return "test_output_prediction" if task.question else "output_prediction"
     return _KIND_OF[type(task)]
+
+
+def asked_value(task: Task) -> str | None:
+    """The right answer where a value is asked for, as a literal; of a choice about its first program."""
+    match task:
+        case OutputTask(expected=expected) | ChoiceTask(expected=(expected, _)):
+            return expected
+    return None

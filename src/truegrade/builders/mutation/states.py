@@ -1,7 +1,9 @@
 """Questions about values inside the calls of a program: what a variable holds after a line, how often a line runs.
 
 Papers on execution reasoning ask so (RE2-Bench, CodeSense, RepoReason). A value is asked for where it cannot be
-copied: it is no argument of the call, not what the call returns, and no literal of its line.
+copied: it is no argument of the call, not what the call returns, and no literal of its line. Nor is it one that a
+reply of always the same would often get right (`is_usual`): most lines run once or not at all, and most
+collections begin empty. With these, "0" was right on 47 of the 155 questions of toolz 1.0.0.
 """
 
 from __future__ import annotations
@@ -70,10 +72,11 @@ class _Seen(NamedTuple):
     def told(self, line: int, variable: str, time: int) -> str | None:
         """The value asked for; None where there is none that a model can be asked for."""
         _, runs, held = self.lines.get(line, (line, 0, ()))
-        if line in self.lines and not variable:
-            return str(runs)
-        text = held[time - 1] if time <= len(held) else ""
-        return text if is_askable(text) else None
+        if variable:
+            text = held[time - 1] if time <= len(held) else ""
+        else:
+            text = str(runs) if line in self.lines else ""
+        return text if is_askable(text) and not is_usual(text) else None
 
 
 def with_states(row: ExecutionRow, executors: Sequence[Executor], options: MutationOptions) -> ExecutionRow:
@@ -91,14 +94,12 @@ def with_states(row: ExecutionRow, executors: Sequence[Executor], options: Mutat
     mutant = row.mutated_code if row.mutated_code is not None else row.code
     shared = lines.items() & watched_lines(mutant).items()
     other = seen if mutant == row.code else _seen(row, mutant, dict(shared), executors, options)
-    counts = {line: {each.told(line, "", 1) for each in seen} for line in lines}
     random = Random(sha256_json([options.seed, row.id, row.code]))
     drawn: list[RecordedState] = []
     for case, known in enumerate(_known(row)):
         found = [
             msgspec.structs.replace(one, mutated=None if other is seen else told)
             for one in _candidates(row.code, case, lines, seen[case], known)
-            if one.variable or counts[one.line] not in ({"0"}, {"1"})
             for told in (other[case].told(one.line, one.variable, one.time),)
         ]
         found = [one for one in found if one.value not in [earlier.value for earlier in drawn]] or found
@@ -127,8 +128,14 @@ def _candidates(
             text = seen.told(line, lines[line], time)
             if text is not None and next(_values([parse_expression(text)])) not in shown:
                 yield RecordedState(case=case, line=line, variable=lines[line], time=time, value=text)
-        if runs not in known:
-            yield RecordedState(case=case, line=line, value=str(runs))
+        if runs not in known and (text := seen.told(line, "", 1)) is not None:
+            yield RecordedState(case=case, line=line, value=text)
+
+
+def is_usual(text: str) -> bool:
+    """Whether a literal is false, as None, 0 and what is empty are, or is equal to 1."""
+    value = next(_values([parse_expression(text)]), None)
+    return not value or value == 1
 
 
 def _values(nodes: Iterable[ast.AST | Fault]) -> Iterator[Any]:
