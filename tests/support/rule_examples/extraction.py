@@ -5,6 +5,7 @@ under the plain alternative to its rule."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 RIGHT = "def add(a, b):\n    return a + b"
@@ -61,6 +62,7 @@ STRICT = {
         Read("humaneval", "```python\n    return a + b\n```", "    return a + b\n"),
         Read("humaneval", f"<pre><code>{RIGHT}</code></pre>", f"{RIGHT}\n"),
         Read("mbpp", f"[BEGIN]\n{RIGHT}\n[DONE]\nand more", f"{RIGHT}\n"),
+        Read("humaneval", json.dumps({"explanation": "It adds.", "code": RIGHT}), RIGHT),
     ),
     "a closed fence that Python refuses": (
         Read("humaneval", fenced("def add(a, b):\n    return a +"), "def add(a, b):\n    return a +\n"),

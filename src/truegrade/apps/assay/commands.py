@@ -192,9 +192,9 @@ def measure(
         graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
         if condition is not None and (silent := max(silenced(condition, one) for _, one in met)):
-            judging = f"({condition.text}) or no_verdict > N"
+            told = f"({condition.text}) or no_verdict > N"
             echo(
-                f"note: {silent} programs got no verdict, so what it asks is not known; {judging!r} judges the rest",
+                f"note: {silent} programs got no verdict, so what it asks is not known; {told!r} judges the rest",
                 err=True,
             )
     if unusable or met:
