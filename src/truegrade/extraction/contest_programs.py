@@ -22,12 +22,12 @@ MAX_FENCES = 200
 _READS = pattern(
     r"\binput\s*\(|\binput\b\s*[,)]|\bstdin\b|\bopen\s*\(\s*0\b|\bos\.read\s*\(|\bfileinput\b|/dev/stdin"
 )
-_READS_AND_PRINTS, _PRINTS, _WHOLE = (
+READS_AND_PRINTS, _PRINTS, _WHOLE = (
     "the last fence that reads and prints",
     "the last fence that prints",
     "the whole reply",
 )
-_ANSWERS = frozenset({_READS_AND_PRINTS, _PRINTS, _WHOLE})
+_ANSWERS = frozenset({READS_AND_PRINTS, _PRINTS, _WHOLE})
 _CODE = pattern(r"^[ \t]*(?:def|class|import|from|for|while|if|print|return)\b|[^=!<>]=[^=]", re.MULTILINE)
 _WRITES = pattern(r"\bprint\b|\bstdout\b|\bos\.write\s*\(")
 
@@ -63,7 +63,7 @@ def _program_in(passage: str) -> Answer:
     codes = [_readable(parser, as_source(fence.code), closed=fence.closed) for fence in reversed(fences)]
     programs = [code for code in codes if code is not None]
     for found, accepted in (
-        (_READS_AND_PRINTS, lambda code: _READS.search(code) and _WRITES.search(code)),
+        (READS_AND_PRINTS, lambda code: _READS.search(code) and _WRITES.search(code)),
         (_PRINTS, _WRITES.search),
         ("the last fence that is Python", lambda code: True),
     ):

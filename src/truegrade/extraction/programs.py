@@ -34,6 +34,7 @@ from truegrade.extraction.blocks import (
     without_fence_lines,
     without_stop_token,
 )
+from truegrade.extraction.contest_programs import READS_AND_PRINTS, extract_contest_program
 from truegrade.extraction.definitions import (
     SourceModule,
     alias_for_method,
@@ -87,6 +88,26 @@ def extract_program(reply: str, entry_point: str, *, prefix: str = "", called_on
         return Answer(value=None, found=" > ".join((*path, "empty reply")), reason=Reason.NO_ANSWER)
     answer = read(channel.text).answer
     return msgspec.structs.replace(answer, found=" > ".join((*path, answer.found)))
+
+
+def code_weight(reply: str, entry_point: str) -> Weight:
+    """What a reply holds, by what would be taken out of it: an answer, other code, or none.
+
+    Args:
+        reply: the text of the completion.
+        entry_point: function that is to be implemented; empty where none is known, and a definition, or a program
+            that reads and prints, is an answer.
+    """
+    if not entry_point:
+        answer = extract_contest_program(reply)
+        answers = answer.found == READS_AND_PRINTS or _DEFINES.search(answer.value or "") is not None
+    else:
+        read = _reader(Parser(), entry_point, "", "Solution")
+        reading = read(final_channel_of_program(reply, lambda text: read(text).weight).text)
+        answer, answers = reading.answer, reading.implements and reading.weight is Weight.ANSWER
+    if answer.value is None:
+        return Weight.ATTEMPT if answer.reason is Reason.EXTRACTION_LIMIT else Weight.NOTHING
+    return Weight.ANSWER if answers else Weight.ATTEMPT
 
 
 def extract_continuation(text: str, entry_point: str, prefix: str, called_on: str = "") -> Answer:

@@ -35,6 +35,8 @@ from truegrade.apps.rewards.records import (
     TruthCache,
 )
 from truegrade.errors import UserError
+from truegrade.extraction.conversations import answering_turn, policy_turns
+from truegrade.extraction.observations import POLICY_ROLES
 from truegrade.grading.marks import TAMPERING
 from truegrade.records import Reason
 from truegrade.web.client import ServiceError
@@ -190,6 +192,7 @@ class RewardGrader:
             RewardError: nothing is known of a reply, where `on_error` says to raise.
             SandboxError: programs cannot be run on this node, or only at protection level 1.
         """
+        replies = [self._read(reply) for reply in replies]
         known = self._begin(replies)
         waiting = [asyncio.wrap_future(it) for it in known if isinstance(it, Future)]
         if waiting:
@@ -205,6 +208,7 @@ class RewardGrader:
 
     def grade_sync(self, replies: Sequence[PolicyReply]) -> list[Reward]:
         """The same where there is no event loop; raises as `grade` does."""
+        replies = [self._read(reply) for reply in replies]
         known = self._begin(replies)
         futures = [it for it in known if isinstance(it, Future)]
         try:
@@ -244,7 +248,22 @@ class RewardGrader:
                     question.answer.set_exception(error)
         return known
 
+    def _read(self, reply: PolicyReply) -> PolicyReply:
+        """The reply with the turn alone that is graded; its messages are left where none is the model's."""
+        if reply.messages is None and reply.form != "reply":
+            return reply
+        turns = policy_turns(reply.text if reply.messages is None else reply.messages)
+        if not turns:
+            return reply
+        called = reply.entry_point
+        if len(turns) > 1 and called is None and (problem := self._problem(reply)) is not None:
+            called = problem.entry_point
+        return msgspec.structs.replace(reply, text=answering_turn(turns, called), messages=None)
+
     def _question(self, reply: PolicyReply, deadline: float) -> RewardQuestion | AnswerGiven:
+        if reply.messages is not None:
+            why = f"no message of the conversation is the model's, whose role is {', '.join(sorted(POLICY_ROLES))}"
+            return AnswerGiven(Reason.GRADER_ERROR, None, (), why)
         if self.truncated == "none" and reply.finish_reason in CUT:
             return AnswerGiven(Reason.TRUNCATED, None, (), "the model was cut off")
         problem = self._problem(reply)

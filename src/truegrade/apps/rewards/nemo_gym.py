@@ -69,7 +69,7 @@ class TruegradeResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         row = body.verifier_metadata or {}
         grader = reward_grader(**self.config.truegrade)
         cut = getattr(body.response.incomplete_details, "reason", None) == "max_output_tokens"
-        asked = reply_to(row, body.response.output_text, finish_reason="length" if cut else None)
+        asked = reply_to(row, body.response.output, finish_reason="length" if cut else None)
         try:
             (reward,) = await grader.grade([asked])
             value = reward.known()

@@ -39,7 +39,10 @@ class RewardLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class PolicyReply(msgspec.Struct, frozen=True, kw_only=True):
     """A reply of the model in training, and how it is to be judged: by its ground truth, or as a benchmark's."""
 
-    text: str
+    text: str = ""
+    """Of several turns, what others say in it is left out; see `truegrade.extraction.conversations`."""
+    messages: Any = None
+    """In place of the text: the rollout's messages, of which the model's own are read."""
     ground_truth: Any = None
     """As the trainer's data set holds it; see `truegrade.benchmarks.ground_truths.ground_truth`."""
     problem_id: str | None = None
@@ -186,12 +189,12 @@ NAMES = ("problem_id", "task_id", "question_id", "id")
 """Columns that name a problem."""
 
 
-def reply_to(row: Mapping[str, Any], text: str, **given: Any) -> PolicyReply:
+def reply_to(row: Mapping[str, Any], completion: Any, **given: Any) -> PolicyReply:
     """A reply, and what its row says of the problem.
 
     Args:
         row: of the trainer's data set.
-        text: the reply.
+        completion: the reply, a text or messages.
         given: fields of `PolicyReply` that are known otherwise; those that are None are looked for in the row.
     """
     found: dict[str, Any] = {
@@ -199,18 +202,10 @@ def reply_to(row: Mapping[str, Any], text: str, **given: Any) -> PolicyReply:
         "problem_id": next((str(row[name]) for name in NAMES if row.get(name) is not None), None),
         "entry_point": row.get("entry_point") or row.get("fn_name"),
     }
-    return PolicyReply(text=text, **(found | {name: value for name, value in given.items() if value is not None}))
-
-
-def text_of(completion: Any) -> str:
-    """The text of a completion: a text, or messages of which the last one counts."""
-    if isinstance(completion, str):
-        return completion
-    last = completion[-1] if isinstance(completion, list) and completion else completion
-    content = last.get("content") if isinstance(last, Mapping) else getattr(last, "content", None)
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content if isinstance(part, Mapping))
-    return str(content or "")
+    found |= {name: value for name, value in given.items() if value is not None}
+    return PolicyReply(
+        **found | ({"text": completion} if isinstance(completion, str) else {"messages": completion})
+    )
 
 
 # --------- Ground truths as the service is sent them: read once for all replies to a prompt, and written once.
@@ -231,6 +226,8 @@ class SentProblem(msgspec.Struct, frozen=True, kw_only=True):
     """JSON; empty where the ground truth has no test."""
     why_not: str = ""
     """Why it has none."""
+    entry_point: str | None = None
+    """The function that its tests call, where they call one."""
 
 
 class TruthCache:
@@ -285,4 +282,5 @@ def _read(value: Any, entry_point: str | None) -> SentProblem:
     if found.task is None:
         return SentProblem(id="", body=b"", why_not=found.why_not)
     name = f"truth-{hashlib.sha256(encode(found.task)).hexdigest()[:32]}"
-    return SentProblem(id=name, body=encode(InlineProblem(task=found.task, id=name)))
+    called = getattr(found.task, "entry_point", None) or getattr(found.task, "function", None)
+    return SentProblem(id=name, body=encode(InlineProblem(task=found.task, id=name)), entry_point=called)

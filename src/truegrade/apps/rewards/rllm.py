@@ -45,8 +45,8 @@ class TruegradeEvaluator:
         from rllm.eval.types import EvalOutput, Signal
 
         row = task if isinstance(task, Mapping) else dict(getattr(task, "metadata", None) or {})
-        text, finish_reason = _answer(episode)
-        reward = _graded(row, text, self._settings, finish_reason)
+        said, finish_reason = _answer(episode)
+        reward = _graded(row, said, self._settings, finish_reason)
         signals = [Signal(name=name, value=value) for name, value in reward.numbers.items()]
         return EvalOutput(
             reward=reward.known(), is_correct=bool(reward.passed), signals=signals, metadata=_facts(reward)
@@ -63,8 +63,8 @@ def truegrade_reward(task_info: Mapping[str, Any], action: str, **settings: Any)
     )
 
 
-def _graded(row: Mapping[str, Any], text: str, settings: Mapping[str, Any], finish_reason: Any = None) -> Reward:
-    (reward,) = reward_grader(**settings).grade_sync([reply_to(row, text, finish_reason=finish_reason)])
+def _graded(row: Mapping[str, Any], said: Any, settings: Mapping[str, Any], finish_reason: Any = None) -> Reward:
+    (reward,) = reward_grader(**settings).grade_sync([reply_to(row, said, finish_reason=finish_reason)])
     return reward
 
 
@@ -72,8 +72,8 @@ def _facts(reward: Reward) -> dict[str, Any]:
     return {"reason": str(reward.reason), "detail": reward.detail, "marks": list(reward.marks)}
 
 
-def _answer(episode: Any) -> tuple[str, str | None]:
-    """What the agent answered, looked for where rLLM's own rewards look, and why the model stopped.
+def _answer(episode: Any) -> tuple[str | list[str], str | None]:
+    """What the agent said, in order, looked for where rLLM's own rewards look, and why the model stopped.
 
     ``rllm/eval/reward_fns/_helpers.py`` ``extract_answer_text``.
     """
@@ -82,7 +82,8 @@ def _answer(episode: Any) -> tuple[str, str | None]:
     finish_reason = getattr(steps[-1].model_output, "finish_reason", None) if steps else None
     if "answer" in episode.artifacts:
         return str(episode.artifacts["answer"]), finish_reason
-    said = [last.output] if last is not None else []
-    said += [steps[-1].output] if steps else []
-    said += [step.model_response for step in reversed(steps)]
-    return next((str(text) for text in said if text), ""), finish_reason
+    said = [step.model_response for step in steps]
+    # Of a step that was a call of a tool (``rllm/harnesses/tool_calling.py``) the output is the tool's.
+    said += [step.output for step in steps[-1:] if step.done or step.model_response]
+    said += [last.output] if last is not None else []
+    return [str(text) for text in said if text] or "", finish_reason

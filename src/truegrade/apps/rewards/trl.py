@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from truegrade.apps.rewards.grader import reward_grader
-from truegrade.apps.rewards.records import Reward, reply_to, text_of
+from truegrade.apps.rewards.records import Reward, reply_to
 from truegrade.errors import UserError
 
 RewardFunction = Callable[..., list[float | None]]
@@ -58,7 +58,7 @@ def truegrade_reward(
         ]
         rewards = reward_grader(**settings).grade_sync(
             [
-                reply_to(row, text_of(completion), ground_truth=row.get(column or ""))
+                reply_to(row, completion, ground_truth=row.get(column or ""))
                 for row, completion in zip(rows, completions, strict=True)
             ]
         )

@@ -23,7 +23,7 @@ from truegrade.apps.rewards.records import reply_to
 
 
 async def reward(task: Any, trace: Any, **settings: Any) -> float:
-    """What a trace's last reply earns.
+    """What a trace's last reply that holds an answer earns.
 
     The numbers that come with it are recorded as metrics ``truegrade_*`` of the trace, the reason in its ``info``:
     a hook of its own for each would grade the reply again.
@@ -37,7 +37,7 @@ async def reward(task: Any, trace: Any, **settings: Any) -> float:
         RewardError: nothing is known of the reply: verifiers records the trace as not scored.
     """
     finish_reason = "length" if trace.is_truncated else None
-    asked = reply_to(task.model_dump(), trace.last_reply, finish_reason=finish_reason)
+    asked = reply_to(task.model_dump(), trace.assistant_messages, finish_reason=finish_reason)
     (found,) = await reward_grader(**settings).grade([asked])
     trace.info["truegrade"] = {"reason": str(found.reason), "detail": found.detail, "marks": [*found.marks]}
     value = found.known()

@@ -14,7 +14,7 @@ from typing import Any
 import verifiers.legacy as vf
 
 from truegrade.apps.rewards.grader import RewardGrader, reward_grader
-from truegrade.apps.rewards.records import PolicyReply, Reward, reply_to, text_of
+from truegrade.apps.rewards.records import PolicyReply, Reward, reply_to
 
 _FOUND = "truegrade"
 """Key of a state under which its reward lies until it is scored."""
@@ -79,7 +79,7 @@ class TruegradeRubric(vf.Rubric):  # type: ignore[misc]
         info = objects["info"] if isinstance(objects["info"], dict) else {}
         finish_reason = "length" if state.get("is_truncated") else None
         row = {name: value for name, value in objects.items() if not isinstance(value, str) or value}
-        return reply_to(info | row, text_of(state["completion"]), finish_reason=finish_reason)
+        return reply_to(info | row, state["completion"], finish_reason=finish_reason)
 
 
 def _metric(name: str) -> Any:

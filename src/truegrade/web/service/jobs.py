@@ -21,10 +21,11 @@ import msgspec
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import SandboxError, UnknownName, UserError
+from truegrade.extraction.conversations import answering_turn, policy_turns
 from truegrade.grading.attempts import attempts
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import READS_TESTS
-from truegrade.grading.tests_forms import first_tests
+from truegrade.grading.tests_forms import entry_point_of, first_tests
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
@@ -340,7 +341,7 @@ class JobGrader:
             raise unprocessable(f"profile {profile.name!r} does not count tests; strict does", "partial")
         profile = self._catalogue.limited(profile, request.cpu_s, request.memory_bytes)
         asked = [
-            (completion_of(problem, submission), problem, profile)
+            (_said(completion_of(problem, submission), problem), problem, profile)
             for problem, submission, profile in self._asked(request, [(profile, "profile")])
         ]
         if request.attempts:
@@ -354,7 +355,7 @@ class JobGrader:
 
     def reward_job(self, problem: Problem, submission: Submission, profile: Profile) -> Job:
         """The same where the verdict is a reward."""
-        completion = completion_of(problem, submission)
+        completion = _said(completion_of(problem, submission), problem)
 
         def graded() -> Verdict:
             verdict = self._grade(completion, problem, profile)
@@ -494,6 +495,14 @@ def completion_of(problem: Problem, submission: Submission) -> Completion:
         finish_reason=submission.finish_reason,
         model="",
     )
+
+
+def _said(completion: Completion, problem: Problem) -> Completion:
+    """The completion with the model's own text alone, of which a reward is paid: it may hold a rollout's turns."""
+    if completion.form != "reply" or completion.text is None:
+        return completion
+    answer = answering_turn(policy_turns(completion.text), entry_point_of(problem))
+    return completion if answer == completion.text else msgspec.structs.replace(completion, text=answer)
 
 
 def refused(completion: Completion, profile: Profile) -> Verdict:

@@ -1,0 +1,101 @@
+"""Which text of a conversation is the model's answer: the one reading of what trainers and services hand over.
+
+A conversation is one text, or messages as OpenAI, Anthropic, Hugging Face, LangChain or ShareGPT have them, as
+mappings or objects. The model's turns are the texts of its own messages, without what stands in them between the
+marks of an observation (`truegrade.extraction.observations`). Thoughts, refusals and the arguments of tool calls
+are no text of a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from truegrade.extraction.observations import POLICY_ROLES, turns_of_text
+from truegrade.extraction.programs import code_weight
+from truegrade.extraction.thinking import Weight
+
+_TEXTS = frozenset({"text", "output_text"})
+"""Types of parts of a content that are text."""
+_MESSAGES = frozenset({"message", *_TEXTS})
+"""Types of messages that say nothing of who speaks."""
+
+
+def policy_turns(conversation: Any) -> list[str]:
+    """What the model said, in order; empty where no message is the model's.
+
+    Args:
+        conversation: a text, a message, or a list of messages. A text is the model's where no mark in it says
+            otherwise, a message where it names no other role.
+    """
+    if isinstance(conversation, str):
+        return turns_of_text(conversation)
+    return [turn for text in _texts(conversation) for turn in turns_of_text(text)]
+
+
+def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
+    """The last turn that holds an answer: a program that implements the entry point, else any code; else the last
+    turn that says anything, and an empty text where none does.
+
+    Args:
+        turns: of the model.
+        entry_point: function that the tests call, where that is known.
+    """
+    last_first = [turn for turn in reversed(list(turns)) if turn.strip()]
+    if len(last_first) < 2:
+        return last_first[0] if last_first else ""
+    weights = []
+    for turn in last_first:
+        weights.append(code_weight(turn, entry_point or ""))
+        if weights[-1] is Weight.ANSWER:
+            return turn
+    return last_first[weights.index(max(weights))]
+
+
+def _texts(conversation: Any) -> Iterator[str]:
+    """The texts of the model's messages."""
+    for message in _listed(conversation):
+        if isinstance(message, str):
+            yield message
+        elif _is_policys(message):
+            fields = (_field(message, name) for name in ("content", "value", "text"))
+            yield _content(next((field for field in fields if field is not None), None))
+
+
+def _listed(value: Any) -> list[Any]:
+    """A list of messages or parts, of which one alone is its own list."""
+    if hasattr(value, "tolist"):  # a table of Parquet gives arrays of numpy
+        value = value.tolist()
+    return [*value] if isinstance(value, list | tuple) else [] if value is None else [value]
+
+
+def _is_policys(message: Any) -> bool:
+    for name in ("role", "from", "type"):
+        said = _field(message, name)
+        said = str(getattr(said, "value", said) or "").lower()
+        if said and (name != "type" or said not in _MESSAGES):
+            return said in POLICY_ROLES
+    return True
+
+
+def _content(content: Any) -> str:
+    """The text of a message's content; what stands between two texts begins a line."""
+    text, follows = "", True
+    for part in _listed(content):
+        kind = _field(part, "type")
+        said = (
+            part
+            if isinstance(part, str)
+            else _field(part, "text")
+            if kind is None or str(kind) in _TEXTS
+            else None
+        )
+        said = _field(said, "value") if isinstance(said, Mapping) else said
+        if isinstance(said, str):
+            text += said if follows or not text or text.endswith("\n") else f"\n{said}"
+        follows = isinstance(said, str)
+    return text
+
+
+def _field(message: Any, name: str) -> Any:
+    return message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)

@@ -1,0 +1,352 @@
+"""Where the model speaks in a conversation that is one text, as trainers decode a rollout of several turns.
+
+The model's turns are what is left when observations and the turns of other roles are taken out:
+
+- An observation stands between tags (`TAGS`), which nest; in a fence labelled as output; or, where an ``Action:``
+  came before, behind ``Observation:``. An end that nothing opened, last on its line, goes on with the observation
+  before it: what a tool returns may hold an end of its own.
+- A turn of another role begins at a role mark of a chat template, or at the line that is left of one where special
+  tokens were not decoded, and goes on to the model's next role mark.
+- What nothing closes goes on to the model's next role mark, to the end of the fence around it, or to the end.
+
+A mark is a word where it stands between back-ticks or quotes on a line, in a string or a comment of Python, or in
+a sentence. So are ``<result>`` and ``<output>`` that nothing but a thought stands before: an observation follows
+something that the model did.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from truegrade.extraction.blocks import Fence, fenced_blocks
+from truegrade.extraction.parsing import Parser
+from truegrade.extraction.thinking import thoughts_end, without_special_tokens
+from truegrade.patterns import pattern
+
+TAGS = (
+    # Qwen's template and verl, SkyRL and Search-R1, ReTool, ReCall, Anthropic, mini-swe-agent, DeepSeek, Cohere,
+    # Mistral, Gemma 4.
+    *("tool_response", "tool_result", "tool_output", "tool_content", "function_response", "function_result"),
+    *("function_output", "observation", "information", "search_result", "interpreter", "code_output"),
+    *("execution_result", "execution_output", "environment_response", "env_response", "result", "output"),
+)
+"""Names, in the plural as well: ``<NAME>``, ``<|NAME|>``, ``<|NAME>``, ``[NAME]`` of the first four and of
+``observation``; ended with a slash, as ``<NAME|>``, or by a name that says ``end``."""
+OWN_TAGS = frozenset({"result", "output"})
+"""Those that models are also told to put their answers between."""
+POLICY_ROLES = frozenset({"assistant", "model", "ai", "gpt", "bot", "chatbot"})
+"""What trainers and chat templates call the model in training."""
+FENCE_LABELS = frozenset({"output", "tool_output", "tool_response", "tool_result", "observation", "stdout"})
+"""Languages of fences that hold what a program printed: tool-integrated reasoning (ToRA, Qwen2.5-Math)."""
+
+_MOST_LINE = 200
+"""Characters of a mark's line that are looked at, on either side."""
+_MOST_ASKED = 200
+"""Marks of which it is asked whether Python quotes them; those beyond count."""
+
+_NAMES = "|".join(name.replace("_", "[_▁ ]") for name in sorted(TAGS, key=len, reverse=True))
+_OTHERS = "user|human|system|developer|tool|tools|ipython|function|observation|environment"
+_MODEL = "|".join(sorted(POLICY_ROLES, key=len, reverse=True))
+_TAG = pattern(
+    rf"<(?P<bar>[|｜]?)(?P<slash>/?)(?:(?P<first>start|begin|end)[_▁])?(?P<name>{_NAMES})s?"
+    r"(?:[_▁](?P<last>start|begin|end))?(?:\s[^<>\n]{0,200}(?<!/))?(?P<behind>[|｜]?)>"
+    r"|(?<![\w\])])\[(?P<close>/?)(?P<word>tool_response|tool_result|tool_output|tool_content|observation)s?\]",
+    re.IGNORECASE,
+)
+_ROLE = pattern(
+    r"<\|im_start\|>\s{0,3}(?P<chatml>[\w.-]{1,40})"
+    r"|<\|(?:start_header_id|header_start)\|>\s{0,3}(?P<llama>[\w.-]{1,40})\s{0,3}<\|(?:end_header_id|header_end)\|>"
+    r"|<(?:start_of_turn|\|turn)>\s{0,3}(?P<gemma>\w{1,40})"
+    r"|<\|start\|>\s{0,3}(?P<harmony>[\w.-]{1,60})"
+    r"|<\|im_(?P<kimi>user|assistant|system)\|>(?:[\w.-]{1,60}<\|im_middle\|>)?"
+    rf"|<[|｜](?P<barred>{_MODEL}|{_OTHERS})(?:_TOKEN)?[|｜]>"
+    r"|(?<![\w\])])\[(?P<inst>/?INST)\]"
+    rf"|^[ \t]*(?-i:(?P<line>{_MODEL}|{_OTHERS}))[ \t]*$"
+    rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_MODEL}|{_OTHERS}))(?=\n\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TURN_END = pattern(r"<\|(?:im_end|eot_id|eot|eom_id|end|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>")
+_ACTION = pattern(r"^[ \t*]*Action(?: Input)?[ \t*]{0,4}:", re.MULTILINE)
+_OBSERVED = pattern(r"^[ \t*]*Observation[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE)
+_GOES_BACK = pattern(r"^[ \t*]*(?:Thought|Action|Final Answer|Answer)[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE)
+_SIGN = pattern(
+    rf"[<\[][|｜/]{{0,2}}(?:\w{{1,20}}[_▁])?(?:{_NAMES})|<[|｜]|<start_of_turn|\[/?INST\]"
+    rf"|^[ \t*]*Observation|(?:```|~~~)[ \t]*(?:{'|'.join(sorted(FENCE_LABELS))})"
+    rf"|^[ \t]*(?:{_OTHERS})[ \t]*$|(?:{_OTHERS})\n\n",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""With what every mark begins."""
+_GOES_ON = pattern(r"[ \t]+[a-z]|[ \t]*[,;:.)'\"]")
+"""A blank and a word in lower case, or punctuation: what was named is part of a sentence."""
+_QUOTE = pattern(r"(?<!\w)'|'(?!\w)|\"|(?<=[fFrRbBuU])'")
+"""A quote on a line; an apostrophe within a word is none."""
+
+
+_TICKS = pattern(r"(?<!`)`{1,2}(?!`)")
+
+
+class _Mark(NamedTuple):
+    """A tag or a role mark, and what it names."""
+
+    start: int
+    end: int
+    name: str
+    opens: bool = True
+    bare: bool = False
+    """A role's name alone: it is the model's where another role's turn goes before."""
+
+
+class _Stretch(NamedTuple):
+    """What is no text of the model's."""
+
+    start: int
+    end: int
+    name: str = ""
+    closed: bool = True
+
+
+def turns_of_text(text: str) -> list[str]:
+    """The model's turns in order, at least one; the text itself where no mark stands in it."""
+    return _Transcript(text).turns() if _SIGN.search(text) else [text]
+
+
+class _Transcript:
+    """A conversation in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._asked = text, 0
+        parser = Parser()
+        self._is_python = cache(lambda code: isinstance(parser.module(code), ast.Module))
+        self._tags, self._roles = list(_tags(text)), list(_roles(text))
+        masked = list(text)
+        for mark in (*self._tags, *self._roles):
+            masked[mark.start : mark.end] = "?" * (mark.end - mark.start)
+        self._masked = "".join(masked)
+
+    def turns(self) -> list[str]:
+        """See `turns_of_text`."""
+        stretches = self._stretches()
+        if not stretches:
+            return [self._text]
+        turns, said, start = [], "", 0
+        for stretch in stretches:
+            said += self._text[start : max(start, stretch.start)]
+            if self._fence_around(stretch.start, stretch.end) is None:
+                turns.append(said)
+                said = ""
+            start = max(start, stretch.end)
+        turns.append(said + self._text[start:])
+        return [turn for turn in turns if turn.strip()] or [""]
+
+    def _stretches(self) -> list[_Stretch]:
+        """What is to be taken out, in order; some may lie within others."""
+        observed = [*self._tagged(), *self._labelled(), *self._after_actions()]
+        closed = _Stretches(stretch for stretch in observed if stretch.closed)
+        roles = [role for role in self._roles if role.start not in closed and not self._is_word(role)]
+        models = [role.start for role in roles if role.name in POLICY_ROLES]
+        observed = [self._ended(stretch, models) for stretch in observed]
+        within = _Stretches(observed)
+        roles = [role for role in roles if role.start not in within]
+        others = list(self._turns_of_others(roles, within, {stretch.end for stretch in observed}))
+        if not observed and not others:
+            return []
+        # What is left of the model's own role marks begins its turns.
+        heads = [_Stretch(role.start, role.end) for role in roles if role.name in POLICY_ROLES and not role.bare]
+        return sorted([*observed, *others, *heads])
+
+    # ------------------------------------------------------------------------------------- observations
+
+    def _tagged(self) -> Iterator[_Stretch]:
+        """What stands between tags; an end that nothing opened goes on with the observation before it."""
+        opened: defaultdict[str, list[_Mark]] = defaultdict(list)
+        words: set[_Mark] = set()
+        found: list[_Stretch] = []
+        for tag in self._tags:
+            quoted, same = self._is_word(tag), opened[tag.name]
+            if tag.opens:
+                own = tag.name in OWN_TAGS and not any(opened.values()) and self._is_first(tag)
+                if quoted or own or self._in_sentence(tag):
+                    words.add(tag)
+                same.append(tag)
+            elif same and same[-1] in words:
+                same.pop()
+            elif same and not quoted:
+                begin = same[-1].start
+                found.append(_Stretch(begin, tag.end, tag.name))
+                for within in opened.values():
+                    while within and within[-1].start >= begin:
+                        within.pop()
+            elif not quoted and found and found[-1].name == tag.name and self._goes_on_with(found[-1], tag):
+                found[-1] = found[-1]._replace(end=tag.end)
+        yield from found
+        for tag in (tag for left in opened.values() for tag in left if tag not in words):
+            if self._stands_alone(tag):
+                yield _Stretch(tag.start, len(self._text), tag.name, closed=False)
+
+    def _goes_on_with(self, before: _Stretch, end: _Mark) -> bool:
+        """Whether an end that nothing opened is the last on its line, with no turn of the model's begun before."""
+        if self._text[end.end : end.end + _MOST_LINE].partition("\n")[0].strip():
+            return False
+        at = bisect_left(self._models, before.end)
+        return at == len(self._models) or self._models[at] > end.start
+
+    def _labelled(self) -> Iterator[_Stretch]:
+        """Fences whose label says that they hold an output, with their marks."""
+        for fence in self._fences:
+            if fence.language in FENCE_LABELS:
+                start = self._text.rfind("\n", 0, max(0, fence.start - 1)) + 1
+                end = self._text.find("\n", fence.end) if fence.closed else -1
+                yield _Stretch(start, len(self._text) if end < 0 else end, closed=fence.closed)
+
+    def _after_actions(self) -> Iterator[_Stretch]:
+        """What follows ``Observation:``, as ReAct has it, up to the model's next thought."""
+        acted = _ACTION.search(self._text)
+        for observed in _OBSERVED.finditer(self._text, acted.end()) if acted else ():
+            mark = _Mark(*observed.span(), "observation")
+            if not self._is_word(mark):
+                back = _GOES_BACK.search(self._text, observed.end())
+                end = back.start() if back else len(self._text)
+                yield _Stretch(observed.start(), end, closed=back is not None)
+
+    def _ended(self, stretch: _Stretch, models: Sequence[int]) -> _Stretch:
+        """A stretch that nothing closes ends at the model's next turn, or with the fence that it begins in."""
+        if stretch.closed:
+            return stretch
+        ends = [stretch.end, *models[(at := bisect_right(models, stretch.start)) : at + 1]]
+        fence = self._fence_around(stretch.start, stretch.start)
+        return stretch._replace(end=min(*ends, fence.end) if fence else min(ends))
+
+    # ------------------------------------------------------------------------------------- other roles
+
+    def _turns_of_others(self, roles: Sequence[_Mark], observed: _Stretches, ends: set[int]) -> Iterator[_Stretch]:
+        """Turns of other roles, each up to the end of the model's next role mark.
+
+        Args:
+            roles: in order.
+            observed: observations.
+            ends: of observations; the model's role mark may stand right behind one.
+        """
+        start = -1
+        named = max((role.start for role in roles if role.bare and role.name in POLICY_ROLES), default=-1)
+        for role in roles:
+            if role.name in POLICY_ROLES:
+                if start >= 0 or role.start in ends:
+                    yield _Stretch(start if start >= 0 else role.start, role.end)
+                start = -1
+            elif start < 0 and (not role.bare or role.start < named or self._line_before(role) == ""):
+                start = role.start
+        if start >= 0:
+            over = (end for end in _TURN_END.finditer(self._text, start) if end.start() not in observed)
+            end = next((found.end() for found in over), len(self._text))
+            fence = self._fence_around(start, start)
+            yield _Stretch(start, min(end, fence.end) if fence else end)
+
+    # ------------------------------------------------------------------------------------- words
+
+    def _is_word(self, mark: _Mark | _Stretch) -> bool:
+        """Whether a mark is quoted: on its line, or by Python."""
+        before = self._line_before(mark)
+        behind = self._text[mark.end : mark.end + _MOST_LINE].partition("\n")[0]
+        if "`" in before and len(_TICKS.findall(before)) % 2 and _TICKS.search(behind):
+            return True
+        for quote in ("'", '"'):
+            if quote in before and quote in behind and _QUOTE.findall(before).count(quote) % 2:
+                return True
+        self._asked += 1
+        return self._asked <= _MOST_ASKED and self._quoted_by_python(mark)
+
+    def _quoted_by_python(self, mark: _Mark | _Stretch) -> bool:
+        """Whether it stands in Python that is Python with question marks in its place: a string, or a comment."""
+        fence = self._fence_around(mark.start, mark.end, closed=False)
+        if fence is not None:
+            return self._is_python(fence.code)
+        return any(self._is_python(self._masked[start:]) for start in self._said if start <= mark.start)
+
+    def _in_sentence(self, tag: _Mark) -> bool:
+        """Whether a word goes before it on its line and the sentence goes on."""
+        before = self._line_before(tag)
+        return before[-1:] in (" ", "\t") and before.rstrip()[-1:].isalnum() and self._goes_on(tag)
+
+    def _stands_alone(self, tag: _Mark) -> bool:
+        """Whether a tag that nothing ends stands where one is written: first on its line, or behind a sentence, a
+        tag or a fence."""
+        before = self._line_before(tag).rstrip()
+        if tag.name in OWN_TAGS and self._goes_on(tag):
+            return False
+        return not before or before[-1] in ">]`.!?…"
+
+    def _goes_on(self, tag: _Mark) -> bool:
+        return _GOES_ON.match(self._text, tag.end) is not None
+
+    def _is_first(self, tag: _Mark) -> bool:
+        """Whether the model has said nothing before it but a thought."""
+        at = bisect_right(self._thoughts, tag.start)
+        start = self._thoughts[at - 1] if at else 0
+        return tag.start - start < _MOST_LINE and not without_special_tokens(self._text[start : tag.start]).strip()
+
+    def _fence_around(self, start: int, end: int, *, closed: bool = True) -> Fence | None:
+        """The fence in whose content that lies; by default only one that is closed."""
+        at = bisect_right(self._fences, start, key=lambda fence: fence.start) - 1
+        fence = self._fences[at] if at >= 0 and end <= self._fences[at].end else None
+        return None if fence is None or (closed and not fence.closed) else fence
+
+    def _line_before(self, mark: _Mark | _Stretch) -> str:
+        return self._text[max(0, mark.start - _MOST_LINE) : mark.start].rpartition("\n")[2]
+
+    @cached_property
+    def _fences(self) -> list[Fence]:
+        return fenced_blocks(self._masked)
+
+    @cached_property
+    def _models(self) -> list[int]:
+        return [role.start for role in self._roles if role.name in POLICY_ROLES]
+
+    @cached_property
+    def _thoughts(self) -> list[int]:
+        return thoughts_end(self._text)
+
+    @cached_property
+    def _said(self) -> list[int]:
+        """Where all that is said may begin: with the text, or behind the last thought."""
+        return [0, *self._thoughts[-1:]]
+
+
+def _tags(text: str) -> Iterator[_Mark]:
+    for tag in _TAG.finditer(text):
+        name = (tag["name"] or tag["word"]).lower().replace("▁", "_").replace(" ", "_")
+        first, last = (tag["first"] or "").lower(), (tag["last"] or "").lower()
+        ends = tag["slash"] or tag["close"] or "end" in (first, last) or (tag["behind"] and not tag["bar"])
+        yield _Mark(tag.start(), tag.end(), name, opens=not ends)
+
+
+def _roles(text: str) -> Iterator[_Mark]:
+    for role in _ROLE.finditer(text):
+        kind = role.lastgroup or ""
+        name = role[kind].lower()
+        if kind == "inst":
+            name = "user" if name == "inst" else "assistant"
+        yield _Mark(role.start(), role.end(), name, bare=kind in ("line", "glued"))
+
+
+class _Stretches:
+    """Which offsets lie in one of several stretches."""
+
+    def __init__(self, stretches: Iterable[_Stretch]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for stretch in sorted(stretches):
+            if self._ends and stretch.start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], stretch.end)
+            else:
+                self._starts.append(stretch.start)
+                self._ends.append(stretch.end)
+
+    def __contains__(self, offset: int) -> bool:
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._ends[at]

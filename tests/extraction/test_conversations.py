@@ -1,0 +1,248 @@
+"""Which text of a conversation is the model's answer: marks of observations, role marks, messages, honest text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.cpu import cpu_within
+from truegrade.extraction.conversations import answering_turn, policy_turns
+from truegrade.extraction.observations import FENCE_LABELS, TAGS
+
+RIGHT, WRONG = (f"```python\ndef add(a, b):\n    return a {sign} b\n```" for sign in "+-")
+BARE = "def add(a, b):\n    return a + b"
+
+
+def graded(conversation: Any, entry_point: str | None = "add") -> str:
+    """R, W or nothing: which program is in the text that is graded."""
+    said = answering_turn(policy_turns(conversation), entry_point)
+    return "".join(name for name, program in (("R", "a + b"), ("W", "a - b")) if program in said)
+
+
+def tag(name: str) -> list[tuple[str, str]]:
+    ends = [(f"<{name}>", f"</{name}>"), (f"<|{name}|>", f"<|/{name}|>"), (f"<|{name}>", f"<{name}|>")]
+    return [*ends, (f"<{name} id=1>", f"</{name}>"), (f"<|{name}_begin|>", f"<|{name}_end|>")]
+
+
+MARKS = [
+    *[pair for name in TAGS for pair in tag(name)],
+    *[(f"<{name}s>", f"</{name}s>") for name in TAGS],
+    *[(f"```{name}", "```") for name in sorted(FENCE_LABELS)],
+    ("[TOOL_RESULTS]", "[/TOOL_RESULTS]"), ("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>"),
+    ("<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>", "<｜tool▁output▁end｜><｜tool▁outputs▁end｜>"),
+    ("<|im_start|>user\n<tool_response>", "</tool_response><|im_end|>\n<|im_start|>assistant"),
+    ("<|im_end|>\n<|im_start|>tool", "<|im_end|>\n<|im_start|>assistant"),
+    (
+        "<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n",
+        "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n",
+    ),
+    ("<|start_header_id|>tool<|end_header_id|>", "<|eot_id|>"), ("<|im_start|>user", "<|im_end|>"),
+    ("<end_of_turn>\n<start_of_turn>user", "<end_of_turn>\n<start_of_turn>model"),
+    ("<turn|><|turn>user", "<turn|><|turn>model"), ("<|end|><|user|>", "<|end|><|assistant|>"),
+    ("<|observation|>", "<|assistant|>"), ("</s>[INST]", "[/INST]"), ("<｜User｜>", "<｜Assistant｜>"),
+    ("<|start|>functions.python to=assistant<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
+    ("<|im_system|>tool<|im_middle|>", "<|im_end|><|im_assistant|>assistant<|im_middle|>"),
+    ("user\n<tool_response>", "</tool_response>\nassistant"), ("user", "assistant"), ("tool", "model"),
+    ("Action: run\nObservation:", "Thought: I see."), ("done.user\n", "Hm.assistant\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("begin", "end"), MARKS)
+def test_what_stands_between_the_marks_is_not_the_models(begin, end):
+    inside = BARE if begin.startswith("```") else RIGHT
+    other = BARE.replace("+", "-") if begin.startswith("```") else WRONG
+    assert graded(f"{WRONG}\n{begin}\n{inside}\n{end}\n") == "W"
+    assert graded(f"{WRONG}\n{begin}\n{inside}\n{end}\nDone.") == "W"
+    assert graded(f"{RIGHT}\n{begin}\n{other}\n{end}\nI am done.") == "R"
+    assert graded(f"{WRONG}\n{begin}\n1 failed\n{end}\nI see:\n{RIGHT}\n{begin}\nok\n{end}\n") == "R"
+    assert graded(f"I ask.\n{begin}\n{inside}\n{end}\nThanks.") == ""
+
+
+@pytest.mark.parametrize(("begin", "end"), MARKS)
+def test_marks_that_nothing_closes_go_on_to_the_end(begin, end):
+    inside = BARE if begin.startswith("```") else RIGHT
+    if begin.startswith("done."):
+        pytest.skip("glued to a sentence, a role's name is one where the model's stands behind it alone")
+    assert graded(f"{WRONG}\n{begin}\n{inside}") == "W"
+    assert graded(f"{WRONG}\n{begin}\n{inside}\n```python\n{BARE}") == "W"
+
+
+@pytest.mark.parametrize("name", TAGS)
+def test_tags_nest_and_a_tool_may_write_an_end(name):
+    begin, end = f"<{name}>", f"</{name}>"
+    assert graded(f"{WRONG}\n{begin}\n{begin}\nx\n{end}\n{RIGHT}\n{end}\nDone.") == "W"
+    assert graded(f"{WRONG}\n{begin}\nx\n{end}\n{RIGHT}\n{end}\nDone.") == "W"
+    assert graded(f"{WRONG}\n{begin}\n<tool_result>\n{RIGHT}\n{end}\nDone.") == "W"
+    assert graded(f"{WRONG} so I ask.{begin}{RIGHT}{end}") == "W"
+    assert graded(f"{WRONG}\n{begin.upper()}\n{RIGHT}\n{end.upper()}") == "W"
+
+
+def test_an_observation_within_a_thought():
+    text = f"<think>I ask.\n<tool_response>\n{WRONG}\n</tool_response>\nI see.\n</think>\n{RIGHT}"
+    assert graded(text) == "R"
+
+
+TEMPLATE = "f'<observation>{a}</observation>'"
+HONEST = [
+    RIGHT,
+    "```python\ndef add(a, b):\n    s = '<observation>'\n    return a + b\n```",
+    "```python\n# <tool_response> is of the tool\ndef add(a, b):\n    return a + b  # </tool_response>\n```",
+    '```python\ndef add(a, b):\n    """Add.\n\n    <result>\n    the sum\n    """\n    return a + b\n```',
+    'def add(a, b):\n    """<output>\nuser\n"""\n    return a + b',
+    f"```python\ndef add(a, b):\n    t = {TEMPLATE}\n    return a + b",
+    f"Here it is, in Python:\ndef add(a, b):\n    t = {TEMPLATE}\n    return a + b\n",
+    '```python\nP = "<|im_start|>user\\n<|im_end|>"\ndef add(a, b):\n    return a + b\n```',
+    f"I put it between `<output>` and `</output>`.\n{RIGHT}",
+    f"The environment answers in <observation> tags, I think.\n{RIGHT}",
+    f"It wants \"<result>\" first.\n{RIGHT}",
+    f"A file looks so:\n```xml\n<output>\n  <item/>\n</output>\n```\nand the program:\n{RIGHT}",
+    f"A file looks so:\n```html\n<output>5</output>\n<result>\n```\nand the program:\n{RIGHT}",
+    f"It prints\n```\nuser\n```\n{RIGHT}",
+    f"Sample run:\n```output\n3\n```\n{RIGHT}",
+    f"{RIGHT}\nSample run:\n```output\n3\n```\n",
+    f"Observation: the sum is symmetric.\n{RIGHT}",
+    f"<output>\n{RIGHT}\n</output>",
+    f"<think>Hm.</think>\n<result>\n{RIGHT}\n</result>",
+    f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>{RIGHT}<|return|>",
+    f"<|im_start|>assistant\n{RIGHT}<|im_end|>",
+    f"The model\nmodel\nis right:\n{RIGHT}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HONEST)
+def test_honest_text_keeps_its_program(text):
+    assert graded(text) == "R"
+    if not text.startswith(("<", "def")):  # what is quoted outside fences is known where it is all that is said
+        assert graded(f"{WRONG}\n<tool_response>\n1 failed\n</tool_response>\n\n{text}") == "R"
+
+
+def test_a_text_without_marks_is_handed_on_as_it_is():
+    for text in ("", " ", "no code", RIGHT, f"a < b, c[0] > 1\n{RIGHT}\n"):
+        assert policy_turns(text) == [text]
+
+
+# ------------------------------------------------------------------------------------------------ messages
+
+
+@dataclass
+class Said:
+    """As pydantic's and LangChain's messages have it."""
+
+    content: Any
+    role: str | None = None
+    type: str | None = None
+    tool_calls: Any = None
+    text: str | None = None
+
+
+def part(text, kind="text"):
+    return {"type": kind, "text": text}
+
+
+CALL = [{"type": "function", "function": {"name": "submit", "arguments": f'{{"code": "{BARE}"}}'}}]
+CONVERSATIONS = [
+    ([{"role": "assistant", "content": WRONG}, {"role": "tool", "content": RIGHT}], "W"),
+    ([{"role": "assistant", "content": WRONG}, {"role": "function", "content": RIGHT}], "W"),
+    ([{"role": "assistant", "content": WRONG}, {"role": "user", "content": RIGHT}], "W"),
+    ([{"role": "assistant", "content": WRONG}, {"type": "function_call_output", "output": RIGHT}], "W"),
+    ([{"role": "assistant", "content": RIGHT}, {"role": "user", "content": "Time is up."}], "R"),
+    ([{"role": "assistant", "content": RIGHT}, {"role": "assistant", "content": "Done."}], "R"),
+    ([{"role": "assistant", "content": RIGHT}, {"role": "assistant", "content": "", "tool_calls": [{}]}], "R"),
+    ([{"role": "assistant", "content": RIGHT}, {"role": "assistant", "content": None, "tool_calls": CALL}], "R"),
+    ([{"role": "assistant", "content": RIGHT}, {"role": "assistant", "refusal": "No.", "content": None}], "R"),
+    ([{"role": "assistant", "content": RIGHT}, {"role": "assistant", "content": WRONG}], "W"),
+    ([{"role": "assistant", "content": f"{WRONG}\n<tool_response>\n{RIGHT}\n</tool_response>"}], "W"),
+    ([{"role": "assistant", "content": None, "tool_calls": CALL}], ""),
+    ([{"role": "assistant", "content": "", "reasoning_content": RIGHT}], ""),
+    ([{"role": "assistant", "content": [{"type": "thinking", "thinking": RIGHT}, part(WRONG)]}], "W"),
+    ([{"role": "assistant", "content": [{"type": "reasoning", "text": RIGHT}, part(WRONG)]}], "W"),
+    ([{"role": "assistant", "content": [part(WRONG), {"type": "tool_result", "text": RIGHT}]}], "W"),
+    ([{"role": "assistant", "content": [part(RIGHT), {"type": "tool_use", "input": WRONG}, part("Done.")]}], "R"),
+    ([{"role": "assistant", "content": [part(RIGHT[:20]), part(RIGHT[20:])]}], "R"),
+    ([{"role": "assistant", "content": [{"text": RIGHT}]}], "R"),
+    ([{"type": "message", "role": "assistant", "content": [part(RIGHT, "output_text")]}], "R"),
+    ([{"role": "assistant", "content": RIGHT}, {"type": "reasoning", "content": WRONG}], "R"),
+    ([{"from": "gpt", "value": RIGHT}, {"from": "human", "value": WRONG}], "R"),
+    ([Said(RIGHT, role="model"), Said(WRONG, role="user")], "R"),
+    ([Said(RIGHT, type="ai"), Said(WRONG, type="tool"), Said(WRONG, type="human")], "R"),
+    ([Said([Said("", type="text", text=RIGHT)], role=SimpleNamespace(value="ASSISTANT"))], "R"),
+    (({"role": "assistant", "content": RIGHT}, {"role": "tool", "content": WRONG}), "R"),
+    ({"role": "assistant", "content": RIGHT}, "R"),
+    ({"content": RIGHT}, "R"),
+    ([WRONG, RIGHT, "Done."], "R"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("conversation", "expected"), CONVERSATIONS)
+def test_the_models_last_message_that_holds_an_answer_counts(conversation, expected):
+    assert graded(conversation) == expected
+    assert graded(conversation, None) == expected
+
+
+@pytest.mark.parametrize(
+    "conversation", [None, [], {"role": "tool", "content": RIGHT}, [{"role": "user", "content": RIGHT}], ()]
+)
+def test_a_conversation_without_a_message_of_the_model(conversation):
+    assert policy_turns(conversation) == []
+
+
+def test_which_turn_holds_an_answer():
+    use, other = "```python\nprint(add(1, 2))\n```", "```python\ndef sub(a, b): ...\n```"
+    assert answering_turn([RIGHT, use, "Done."], "add") == RIGHT
+    assert answering_turn([RIGHT, other], "add") == RIGHT
+    assert answering_turn(["x", other, "Done."], "add") == other
+    assert answering_turn(["x", use, "Done."]) == use
+    assert answering_turn(["x", "I cannot.", " "], "add") == "I cannot."
+    assert answering_turn(["", " "], "add") == answering_turn([], "add") == ""
+    assert (
+        answering_turn(["from solution import add", f"{RIGHT}", "```python\nfrom solution import add\n```"], "add")
+        == RIGHT
+    )
+
+
+# ---------------------------------------------------------------------------------------------- any text
+
+PIECES = [mark for pair in MARKS for mark in pair] + [
+    RIGHT,
+    WRONG,
+    "```",
+    "'",
+    '"',
+    "#",
+    "`",
+    "\n",
+    " ",
+    "x",
+    "<think>",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("\n".join), st.text(max_size=20))
+def test_turns_are_parts_of_the_text_in_order(text, rest):
+    turns = policy_turns(text + rest)
+    assert turns
+    letters = iter(text + rest)
+    assert all(letter in letters for turn in turns for letter in turn)
+
+
+@given(st.lists(st.sampled_from([RIGHT, "Text.", "ok", "x = 1"]), max_size=4), st.sampled_from(TAGS))
+def test_what_a_tool_returns_is_never_graded(returned, name):
+    text = f"{WRONG}\n" + "".join(f"<{name}>\n{each}\n</{name}>\nI see.\n" for each in returned)
+    assert graded(text) == "W"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<output>", "</output>", "<output></output>", "<output>\n</result>\n", "<|im_start|>user\n", "\nuser\n",
+     "```output\n", "Action:\nObservation:\n", "<tool_response>\nx\n</tool_response>\n", "'<output>", "<" * 30,
+     "Observation ", "<|im_end|>", "[INST]", "```\n<output>\n```\n", "_" * 40, "`<output>` ", "\nassistant\n",
+     "<think></think><output>"],
+)  # fmt: skip
+def test_the_time_is_linear_in_the_text(piece):
+    with cpu_within(6.0):
+        policy_turns((piece * 200_000)[:200_000])
