@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -106,6 +106,9 @@ class RewardAsker:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = threading.Event()
+        # Not the loop's own executor: the loop ends that in a new thread, and there are none any more once the
+        # interpreter's end has begun.
+        self._ensuring = ThreadPoolExecutor(1, "reward-place")
         self._started: Future[asyncio.AbstractEventLoop] = Future()
         self._thread = threading.Thread(target=self._run, name="reward-asker", daemon=True)
         self._thread.start()
@@ -133,6 +136,7 @@ class RewardAsker:
         except RuntimeError:
             return
         self.place.close()
+        self._ensuring.shutdown(wait=False)
         if self._thread is not threading.current_thread():
             self._thread.join(JOIN_S)
 
@@ -228,7 +232,7 @@ class RewardAsker:
             return
         async with self._ready:
             if not self._sure:
-                await asyncio.to_thread(self.place.ensure)
+                await asyncio.get_running_loop().run_in_executor(self._ensuring, self.place.ensure)
                 self._sure = True
 
     async def _post(self, batch: Sequence[RewardQuestion], until: float) -> tuple[httpx2.Response | None, str]:

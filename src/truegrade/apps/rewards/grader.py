@@ -106,6 +106,9 @@ Known = Future[AnswerGiven] | AnswerGiven
 class RewardGrader:
     """Grades replies of a model in training; safe to use from several threads, event loops and forked processes.
 
+    It is pickled as its settings, the token among them: in a process, all that come of equal settings are one, and
+    nothing is opened before the first reply. Copies are such, too.
+
     Args:
         url: address of `truegrade serve`; None is this node's pool, which all processes of the user share.
         token: the service's, if it has one.
@@ -157,7 +160,22 @@ class RewardGrader:
         self.on_error, self.retry_s, self.tampering, self.truncated = on_error, retry_s, tampering, truncated
         self.telemetry = telemetry
         self.benchmark = None if benchmark is None else benchmark if url else _absolute(benchmark)
-        fields = self._fields(profile, _limits(limits)) | {"tests_inside": bool(tests_inside)}
+        self._settings: dict[str, Any] = {
+            "url": url,
+            "token": token,
+            "workers": workers,
+            "profile": profile,
+            "benchmark": self.benchmark,
+            "scheme": scheme,
+            "on_error": on_error,
+            "retry_s": retry_s,
+            "tampering": tampering,
+            "truncated": truncated,
+            "tests_inside": tests_inside,
+            "limits": (limited := _limits(limits)),
+            "telemetry": telemetry,
+        }
+        fields = self._fields(profile, limited) | {"tests_inside": bool(tests_inside)}
         self._under = AskedUnder(tuple(fields.items()), patient=on_error == "retry")
         self._place = PlaceName(url, token, None if url else workers)
         self._truths = TruthCache()
@@ -169,6 +187,9 @@ class RewardGrader:
         if watch is not None:
             watch(self._shadow, profile)
         _every.add(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _travelled, (type(self), self._settings)
 
     def __enter__(self) -> Self:
         return self
@@ -372,6 +393,11 @@ def reward_grader(**settings: Any) -> RewardGrader:
                     raise
                 raise UserError(str(error).replace(f"`{name}`", variable(name), 1)) from None
         return found
+
+
+def _travelled(made: type[RewardGrader], settings: dict[str, Any]) -> RewardGrader:
+    """A grader that was pickled: a pool of processes unpickles one with every task."""
+    return reward_grader(**settings) if made is RewardGrader else made(**settings)
 
 
 _graders: dict[tuple[tuple[str, object], ...], RewardGrader] = {}

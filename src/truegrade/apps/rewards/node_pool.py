@@ -27,6 +27,7 @@ from truegrade.apps.rewards.batching import CONNECT_S, CONNECTIONS, IDLE_S, Rewa
 from truegrade.errors import UserError
 from truegrade.extras import require
 from truegrade.sandbox.limits import usable_cores
+from truegrade.web.client import ServiceError
 
 if TYPE_CHECKING:
     import httpx2
@@ -293,13 +294,16 @@ def attach(name: PlaceName) -> RewardAsker:
 
     Raises:
         UserError: there is no folder for this node's pool.
+        ServiceError: the interpreter's end has begun.
     """
     with _lock:
         if name not in _askers:
-            _watch_end()
-            _askers[name] = RewardAsker(
-                NodePlace(name.workers) if name.url is None else RemotePlace(name.url, name.token)
-            )
+            place = NodePlace(name.workers) if name.url is None else RemotePlace(name.url, name.token)
+            try:
+                _watch_end()
+                _askers[name] = RewardAsker(place)
+            except RuntimeError as error:  # no thread can be started any more
+                raise ServiceError(f"the grader of rewards is closed: {error}") from None
             _users[name] = 0
         _users[name] += 1
         return _askers[name]
@@ -338,9 +342,10 @@ def _watch_end() -> None:
         close_all()
 
     if not _watched_by:
+        watcher = threading.Thread(target=watch, name="reward-end", daemon=True)
+        watcher.start()
+        _watched_by.append(watcher)
         atexit.register(_await_end)
-        _watched_by.append(threading.Thread(target=watch, name="reward-end", daemon=True))
-        _watched_by[0].start()
 
 
 def _await_end() -> None:

@@ -239,6 +239,9 @@ class TruthCache:
         self._size = 0
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TruthCache, (self._kept, self._kept_bytes)
+
     def __len__(self) -> int:
         return len(self._known)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -95,6 +96,9 @@ class StepFigures(msgspec.Struct, kw_only=True):
 class Telemetry:
     """Given to `RewardGrader` as ``telemetry``; safe to use from several threads.
 
+    It is pickled as its settings: another process counts for itself, once for all of equal settings, and opens
+    its files with the first step or attempt. Copies are such, too.
+
     Args:
         folder: where ``steps.jsonl`` and ``hacks.jsonl`` are written; None keeps figures in memory alone.
         shadow: ``bait`` looks for attempts alone; the name of a profile known to be leaky asks it as well what it
@@ -119,7 +123,11 @@ class Telemetry:
         if step_replies is not None and step_replies < 1:
             raise UserError(f"`step_replies`: {step_replies} is not above 0")
         self.folder = None if folder is None else Path(folder)
-        self._log = None if self.folder is None else HackLog(self.folder)
+        self._begin(shadow, shadow_share, step_replies)
+        self._opened_log()
+
+    def _begin(self, shadow: str | None, shadow_share: float, step_replies: int | None) -> None:
+        self._log: HackLog | None = None
         self._shadow, self._share, self._step_replies = shadow, shadow_share, step_replies
         self._ask: ShadowAsker | None = None
         self._lock = threading.RLock()
@@ -131,6 +139,16 @@ class Telemetry:
         self._profile = ""
         self.now = StepFigures(step=0)
         """The step that is open."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        folder = None if self.folder is None else self.folder.absolute()
+        return _travelled, (type(self), folder, self._shadow, self._share, self._step_replies)
+
+    def _opened_log(self) -> HackLog | None:
+        with self._lock:
+            if self._log is None and self.folder is not None:
+                self._log = HackLog(self.folder)
+            return self._log
 
     def watch(self, ask: ShadowAsker, profile: str) -> None:
         """Told by a grader how it can be asked once more, and its profile."""
@@ -225,9 +243,9 @@ class Telemetry:
                     step.attempts += bool(channels)
                     step.shadow_paid += paid_there
                 step.channels.update(channels)
-            if channels and self._log is not None:
+            if channels and (log := self._opened_log()) is not None:
                 paid = "yes" if reward.value else "shadow" if paid_there else "no"
-                self._log.add(self._record(reply, channels, paid, step.step))
+                log.add(self._record(reply, channels, paid, step.step))
         except Exception:  # rewards must come whatever happens here
             logging.getLogger("truegrade.rewards").exception("telemetry failed; rewards are unchanged")
         finally:
@@ -259,6 +277,7 @@ class Telemetry:
         for step in done:
             del self._pending[step.step]
         if self.folder is not None:
+            self._opened_log()  # which makes the folder
             with (self.folder / STEPS_FILE).open("ab") as file:
                 file.write(b"".join(encode(step) + b"\n" for step in done))
 
@@ -269,6 +288,22 @@ class Telemetry:
 
 def _is_marked(reward: Reward) -> bool:
     return reward.tampering or JOINED_TESTS in reward.marks
+
+
+def _travelled(
+    made: type[Telemetry], folder: Path | None, shadow: str | None, share: float, step_replies: int | None
+) -> Telemetry:
+    """Of a process, the one of these settings."""
+    key = made, folder, shadow, share, step_replies
+    if key not in _of_settings:
+        found = made.__new__(made)
+        found.folder = folder
+        found._begin(shadow, share, step_replies)
+        _of_settings.setdefault(key, found)
+    return _of_settings[key]
+
+
+_of_settings: dict[tuple[object, ...], Telemetry] = {}
 
 
 def _earned_nothing(reward: Reward) -> bool:

@@ -3,7 +3,7 @@
     GRPOTrainer(..., reward_funcs=[truegrade_reward(profile="strict")])
 
 huggingface/trl@f2cd577 ``trl/trainer/grpo_trainer.py`` ``_calculate_rewards`` calls it with a batch and the
-columns of its data. It is a plain function: TRL before 0.27 awaits no coroutine function.
+columns of its data. It is no coroutine function: TRL before 0.27 awaits none.
 
 A reply of which nothing is known gets None, which TRL leaves out of its group from 1.6.0 on, where no other reward
 function knows of it; TRL before takes it for 0, so that the training is ended there instead.
@@ -19,16 +19,55 @@ from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import Reward, reply_to
 from truegrade.errors import UserError
 
-RewardFunction = Callable[..., list[float | None]]
 Unknown = Literal["none", "raise"]
 _LEAVES_OUT = (1, 6)
 """The first version of TRL that keeps a reply without a reward out of its group's mean: before, ``nansum`` of no
 reward is a reward of 0."""
 
 
+class TruegradeReward:
+    """What `truegrade_reward` returns; a trainer may pickle it for its processes: it travels by its settings."""
+
+    __name__ = "truegrade"
+    """What trainers log it by."""
+
+    def __init__(self, column: str | None, *, raises: bool, settings: dict[str, Any]) -> None:
+        reward_grader(**settings)
+        self._column, self._raises, self._settings = column, raises, settings
+
+    def __call__(
+        self,
+        completions: Sequence[Any],
+        log_extra: Callable[[str, list[Any]], None] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """The rewards of a batch.
+
+        Raises:
+            RewardError: nothing is known of a reply, where that is to be raised.
+        """
+        rows = [
+            {name: values[at] for name, values in columns.items() if _is_column(values, len(completions))}
+            for at in range(len(completions))
+        ]
+        rewards = reward_grader(**self._settings).grade_sync(
+            [
+                reply_to(row, completion, ground_truth=row.get(self._column or ""))
+                for row, completion in zip(rows, completions, strict=True)
+            ]
+        )
+        if log_extra is not None:
+            log_extra("truegrade_reason", [str(reward.reason) for reward in rewards])
+        if log_metric is not None:
+            for name, value in means(rewards).items():
+                log_metric(f"truegrade/{name}", value)
+        return [reward.known() if self._raises else reward.value for reward in rewards]
+
+
 def truegrade_reward(
     *, column: str | None = None, unknown: Unknown | None = None, **settings: Any
-) -> RewardFunction:
+) -> TruegradeReward:
     """A reward function.
 
     Args:
@@ -43,33 +82,8 @@ def truegrade_reward(
     """
     if unknown not in (None, "none", "raise"):
         raise UserError(f"`unknown`: {unknown!r} is neither none nor raise")
-    reward_grader(**settings)
     raises = not _leaves_out() if unknown is None else unknown == "raise"
-
-    def truegrade(
-        completions: Sequence[Any],
-        log_extra: Callable[[str, list[Any]], None] | None = None,
-        log_metric: Callable[[str, float], None] | None = None,
-        **columns: Any,
-    ) -> list[float | None]:
-        rows = [
-            {name: values[at] for name, values in columns.items() if _is_column(values, len(completions))}
-            for at in range(len(completions))
-        ]
-        rewards = reward_grader(**settings).grade_sync(
-            [
-                reply_to(row, completion, ground_truth=row.get(column or ""))
-                for row, completion in zip(rows, completions, strict=True)
-            ]
-        )
-        if log_extra is not None:
-            log_extra("truegrade_reason", [str(reward.reason) for reward in rewards])
-        if log_metric is not None:
-            for name, value in means(rewards).items():
-                log_metric(f"truegrade/{name}", value)
-        return [reward.known() if raises else reward.value for reward in rewards]
-
-    return truegrade
+    return TruegradeReward(column, raises=raises, settings=settings)
 
 
 def means(rewards: Sequence[Reward]) -> dict[str, float]:

@@ -40,13 +40,10 @@ class TruegradeRubric(vf.Rubric):  # type: ignore[misc]
     """
 
     def __init__(self, grader: RewardGrader) -> None:
-        async def truegrade(state: Any) -> float:
-            return float(state[_FOUND].value)
-
         super().__init__(funcs=[truegrade], weights=[1.0])
         self._grader = grader
-        for name in ("pass_rate", "tampering", "truncated"):
-            self.add_metric(_metric(name))
+        for metric in (truegrade_pass_rate, truegrade_tampering, truegrade_truncated):
+            self.add_metric(metric)
 
     async def score_rollout(self, state: Any) -> None:
         """Score a state; where nothing is known of it, its ``error`` says so and its reward of 0.0 is no label."""
@@ -82,13 +79,32 @@ class TruegradeRubric(vf.Rubric):  # type: ignore[misc]
         return reply_to(info | row, state["completion"], finish_reason=finish_reason)
 
 
-def _metric(name: str) -> Any:
-    async def metric(state: Any) -> float:
-        reward: Reward = state[_FOUND]
-        return reward.numbers[name]
+# verifiers logs these by their names, and a rubric that a trainer pickles travels with them.
 
-    metric.__name__ = f"truegrade_{name}"
-    return metric
+
+async def truegrade(state: Any) -> float:
+    """The reward of a state that has one."""
+    return float(state[_FOUND].value)
+
+
+async def truegrade_pass_rate(state: Any) -> float:
+    """The share of the tests that passed."""
+    return _number(state, "pass_rate")
+
+
+async def truegrade_tampering(state: Any) -> float:
+    """1 where the program set out to change its verdict."""
+    return _number(state, "tampering")
+
+
+async def truegrade_truncated(state: Any) -> float:
+    """1 where the model was cut off."""
+    return _number(state, "truncated")
+
+
+def _number(state: Any, name: str) -> float:
+    reward: Reward = state[_FOUND]
+    return reward.numbers[name]
 
 
 def _unscored(state: Any, reward: float) -> None:
