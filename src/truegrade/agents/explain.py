@@ -7,11 +7,11 @@ many characters as the data set's docstring has, and lines of the program that i
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from truegrade import syntax
 from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
@@ -124,6 +124,6 @@ def kept_description(reply: str, problem: VisibleProblem) -> str:
 
 def _head(problem: VisibleProblem) -> str:
     """The code before the function and its signature: the prefix without the docstring that ends it."""
-    docstring = ast.parse(problem.prefix).body[-1].body[-1]  # type: ignore[attr-defined]
+    docstring = syntax.parse(problem.prefix).body[-1].body[-1]  # type: ignore[attr-defined]
     lines = problem.prefix.splitlines(keepends=True)[: docstring.lineno - 1]
     return "".join(lines).lstrip("\n")

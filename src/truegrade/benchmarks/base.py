@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets import LocatedFile, PinnedFile, Rows, check_rows, read_source
 from truegrade.errors import UnknownName, UserError, first_few
 from truegrade.extraction.parsing import quietly
@@ -385,7 +386,7 @@ def _used_globals(scope: symtable.SymbolTable) -> Iterator[str]:
 
 
 def _parse(task_id: str, program: str) -> ast.Module:
-    return _quietly(task_id, lambda: ast.parse(program))
+    return _quietly(task_id, lambda: syntax.parse(program))
 
 
 def _quietly(task_id: str, read: Callable[[], Read]) -> Read:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     PACKAGES,
@@ -93,7 +94,7 @@ def _item(row: ClassEvalRow) -> Item:
 
 def _libraries(source: str) -> Iterator[str]:
     """Modules outside of the standard library that a source imports."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(syntax.parse(source)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]

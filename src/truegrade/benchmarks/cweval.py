@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     PACKAGES,
@@ -88,7 +89,7 @@ def _problem(row: CWEvalRow, digest: str) -> Problem:
     module = f"{row.name}_task"
     head, found, _ = row.task.partition(SOLUTION)
     with quietly():
-        tests = ast.parse(row.test)
+        tests = syntax.parse(row.test)
     if not found:
         raise UserError(f"{_SOURCE.file}: {row.name}: field task lacks {SOLUTION!r}; check CWEval out again")
     libraries = _libraries(row.task, tests, module)
@@ -128,7 +129,7 @@ def _tested(tests: ast.Module, module: str) -> str:
 def _libraries(task: str, tests: ast.Module, module: str) -> tuple[str, ...]:
     """Modules outside of the standard library that a task or its tests import."""
     with quietly():
-        nodes = [*ast.walk(ast.parse(task)), *ast.walk(tests)]
+        nodes = [*ast.walk(syntax.parse(task)), *ast.walk(tests)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     known = {*sys.stdlib_module_names, *_HARNESS, module}
@@ -166,7 +167,7 @@ class _Part(ast.NodeTransformer):
 
 def _part(tests: ast.Module, marker: str) -> str:
     """The module with the cases of one marker alone."""
-    return ast.unparse(_Part(marker).visit(ast.parse(ast.unparse(tests))))
+    return ast.unparse(_Part(marker).visit(syntax.parse(ast.unparse(tests))))
 
 
 CWEVAL = BenchmarkSpec(

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, choice
 from truegrade.datasets import Rows
 from truegrade.datasets.executions import ExecutionRow, Texts, built_path, built_variants, read_executions
@@ -199,7 +200,7 @@ def _same_source(one: str, other: str) -> bool:
         return True
     try:
         with quietly():
-            trees = [ast.parse(text.strip(), mode="eval") for text in (one, other)]
+            trees = [syntax.parse(text.strip(), mode="eval") for text in (one, other)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return ast.dump(trees[0]) == ast.dump(trees[1])

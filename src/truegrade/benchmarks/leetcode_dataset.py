@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     Benchmark,
@@ -110,7 +111,7 @@ class LeetCodeRow(msgspec.Struct, frozen=True, kw_only=True):
     def parameters(self) -> list[str] | None:
         """Names of the method's parameters, ``self`` left out; None where the completion has no such method."""
         try:
-            owner = method_owner(ast.parse(self.completion), self.method)
+            owner = method_owner(syntax.parse(self.completion), self.method)
         except SyntaxError:
             owner = None
         for node in owner.body if owner is not None and owner.name == SOLUTION else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     Benchmark,
@@ -314,7 +314,7 @@ def _typed_item(row: MbppPlusRow) -> Item:
 
 def _shown_tests(prompt: str) -> tuple[str, ...]:
     """The asserts inside the prompt, which is one string literal: a description, then one assert a line."""
-    text = ast.literal_eval(prompt.strip())
+    text = syntax.literal_eval(prompt.strip())
     return tuple(line for line in text.splitlines() if line.startswith("assert"))
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, names_only_solution_binds
 from truegrade.datasets.download import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
@@ -439,7 +440,7 @@ def _imports(source: str, module: str) -> bool:
 
 def _parsed(source: str) -> ast.Module:
     with quietly():
-        return ast.parse(source)
+        return syntax.parse(source)
 
 
 # --------------------------- Changed problems as rows of a benchmark without Python, each behind its original.

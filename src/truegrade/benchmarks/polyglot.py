@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import ALLOW_MODIFIED, Benchmark, BenchmarkSpec, Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.datasets.checkouts import is_exercism_checkout, rows_of_exercism
@@ -69,8 +70,8 @@ def _asked_for(row: PolyglotRow, module: str) -> str:
         UserError: there is none, or one of the two files is no Python.
     """
     try:
-        imports = [node for node in ast.walk(ast.parse(row.tests)) if isinstance(node, ast.ImportFrom)]
-        body = ast.parse(row.starter).body
+        imports = [node for node in ast.walk(syntax.parse(row.tests)) if isinstance(node, ast.ImportFrom)]
+        body = syntax.parse(row.starter).body
     except SyntaxError as error:
         raise UserError(f"{NAME}, {row.name}: its starter or its tests are no Python: {error}") from None
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     Benchmark,
@@ -131,7 +132,7 @@ def _without_imports(module: str) -> tuple[str, list[str]]:
     """A pytest module without its imports, which choose the program under test; and its tests' names."""
     lines = module.splitlines(keepends=True)
     tests = []
-    for node in reversed(ast.parse(module).body):
+    for node in reversed(syntax.parse(module).body):
         if isinstance(node, ast.Import | ast.ImportFrom | ast.If):
             del lines[node.lineno - 1 : node.end_lineno]
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test"):

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets.download import parse_json, read_content
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import free_names, identity, without_docstrings
@@ -187,7 +188,7 @@ def plain_functions(code: str) -> Solution:
             name that would collide, in some other way.
     """
     try:
-        tree = without_docstrings(ast.parse(code))
+        tree = without_docstrings(syntax.parse(code))
         solution = _solution_class(tree)
         members = _members(solution)
         lifted = _Lift(members, _bound_elsewhere(tree, solution))

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets.download import read_content
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.files.json_text import convert
@@ -192,7 +193,7 @@ def expression(term: Term) -> ast.expr:
 def read_program(code: str, operations: Mapping[str, Operation]) -> Term | None:
     """The term that a function of one parameter with one ``return`` is; None if the language lacks it."""
     try:
-        tree = ast.parse(code)
+        tree = syntax.parse(code)
     except (SyntaxError, ValueError, RecursionError):
         return None
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -242,7 +243,7 @@ def _match(pattern: object, node: object, found: dict[str, ast.AST]) -> bool:
 
 @cache
 def _template(python: str) -> ast.expr:
-    return ast.parse(python, mode="eval").body
+    return syntax.parse(python, mode="eval").body
 
 
 def _filled(part: Any, arguments: Mapping[str, ast.expr]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import free_names, identity, without_docstrings
 from truegrade.errors import UserError
@@ -73,7 +74,7 @@ def read_program(reply: str, idea: Idea) -> str:
     if code is None:
         raise NotRecorded("the reply holds no such function")
     try:
-        tree = without_docstrings(ast.parse(code))
+        tree = without_docstrings(syntax.parse(code))
         missing = free_names(code)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise NotRecorded(f"the reply holds no Python: {error}") from None
@@ -127,7 +128,7 @@ def _idea(item: dict[str, Any]) -> Idea | None:
 
 def _arities(program: str, function: str) -> range:
     """How many arguments the function takes."""
-    for node in ast.parse(program).body:
+    for node in syntax.parse(program).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             arguments = node.args
             if arguments.vararg or arguments.kwonlyargs or not (arguments.args or arguments.posonlyargs):

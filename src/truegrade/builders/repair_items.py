@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.builders.list_language import CONSTANTS, PARAMETER, VARIABLES, Term
 from truegrade.builders.repair_programs import (
     SEEN,
@@ -267,7 +268,7 @@ def _attempt(
 
 def function_of(source: str) -> ast.FunctionDef:
     """The function that a program consists of."""
-    function = ast.parse(source).body[0]
+    function = syntax.parse(source).body[0]
     assert isinstance(function, ast.FunctionDef)
     return function
 

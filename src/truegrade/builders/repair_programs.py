@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.builders.mutation.operators import OPERATORS, MutationSite, sites
 from truegrade.datasets.identity import identity
 
@@ -196,7 +197,7 @@ def program_of(parts: ProgramParts, names: Mapping[str, str]) -> GeneratedProgra
     second = re.search(r"\bK\b", body) is not None
     signature = f"def {name}(V, K):" if second else f"def {name}(V):"
     source = re.sub(r"\b[VXIABK]\b", lambda found: names[found[0]], f"{signature}\n{_indented(body)}")
-    return GeneratedProgram(name, ast.unparse(ast.parse(source)), name.replace("_", " "), second)
+    return GeneratedProgram(name, ast.unparse(syntax.parse(source)), name.replace("_", " "), second)
 
 
 def draw_arguments(program: GeneratedProgram, rng: random.Random) -> Arguments:
@@ -273,7 +274,7 @@ class Bug(msgspec.Struct, frozen=True):
 
 def draw_bug(source: str, kinds: tuple[str, ...], rng: random.Random) -> Bug | None:
     """One change of one of the classes, every change alike; None if the program has no place for any."""
-    tree = ast.parse(source)
+    tree = syntax.parse(source)
     bound = _bound(tree) if "variable" in kinds else set()
     changes = [
         (kind, site, other)

@@ -32,6 +32,7 @@ from typing import TypeVar
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json
 
@@ -97,7 +98,7 @@ def identity(program: str) -> str:
     Raises:
         SyntaxError: the text is no program.
     """
-    tree = without_docstrings(ast.parse(program))
+    tree = without_docstrings(syntax.parse(program))
     bound = {name: f"_{number}" for number, name in enumerate(dict.fromkeys(_bound_names(tree)))}
     return sha256_json(_spelled(_Plain(bound).visit(tree)))
 
@@ -142,7 +143,7 @@ def name_free_identity(source: str) -> str:
     text = without_notes(source)
     try:
         with quietly():
-            tree = without_docstrings(ast.parse(text))
+            tree = without_docstrings(syntax.parse(text))
             given = set(_given_names(tree))
             plain = _Plain({name: name for name in given}).visit(tree)
             numbers: dict[str, str] = {}
@@ -263,7 +264,7 @@ def _note_lines(source: str) -> list[tuple[int, int]]:
     """First and last line, from 1, of each string that is a statement of the module."""
     try:
         with quietly():
-            body = ast.parse(source).body
+            body = syntax.parse(source).body
     except (SyntaxError, ValueError, RecursionError):
         return []
     return [
@@ -296,7 +297,7 @@ def shape(code: str) -> ProgramShape | None:
     """The shape of a program; None of a text that is no program, or one too deep to be walked."""
     try:
         with quietly():
-            tree = ast.parse(code)
+            tree = syntax.parse(code)
         reading = _Reading({name for node in ast.walk(tree) for name in _defined(node)})
         levels = reading.read(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from truegrade import syntax
 from truegrade.datasets.identity import name_free_identity, program_identity
 from truegrade.errors import UserError, first_few
 from truegrade.extraction.parsing import quietly
@@ -199,7 +200,7 @@ def programs_in(text: str) -> Iterator[str]:
     for part in _APART.split(text):
         try:
             with quietly():
-                tree = ast.parse(part.strip())
+                tree = syntax.parse(part.strip())
         except (SyntaxError, ValueError, RecursionError):
             continue
         if any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in tree.body):

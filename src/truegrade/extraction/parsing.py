@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.patterns import pattern
 
 MAX_SOURCE_CHARS = 100_000
@@ -154,7 +155,7 @@ def parse_expression(source: str) -> ast.expr | Fault:
     """The tree of one expression, whatever its length; see `MAX_SOURCE_CHARS`."""
     try:
         with any_digits():
-            return ast.parse(source, mode="eval").body
+            return syntax.parse(source, mode="eval").body
     except _FAULTS as error:
         return _fault(source, error)
 
@@ -182,7 +183,7 @@ def parse_module(source: str) -> ast.Module | Fault:
         return Fault(line=1)
     try:
         with quietly():
-            return ast.parse(source)
+            return syntax.parse(source)
     except _FAULTS as error:
         return _fault(source, error)
 
@@ -205,10 +206,10 @@ def as_source(text: str) -> str:
 def _module(source: str) -> ast.Module | Fault:
     try:
         with any_digits():
-            tree = ast.parse(source)
+            tree = syntax.parse(source)
             # Only compiling finds a `return` outside a function, which tells a body from a program.
             try:
-                compile(tree, "<answer>", "exec", dont_inherit=True)
+                syntax.compiled(tree, "<answer>", "exec")
             except RecursionError:  # a tree that is handed over may be less deep than a source
                 compile(source, "<answer>", "exec", dont_inherit=True)
     except _FAULTS as error:
@@ -248,7 +249,7 @@ def _refusal(source: str) -> SyntaxError | None:
     flags = ast.PyCF_ONLY_AST | codeop.PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
     try:
         with quietly():
-            compile(source, "<answer>", "exec", flags, dont_inherit=True)
+            syntax.compiled(source, "<answer>", "exec", flags)
     except SyntaxError as error:
         return error
     except _FAULTS:

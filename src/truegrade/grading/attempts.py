@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.files.json_text import UNREADABLE, encode
@@ -121,7 +122,7 @@ def program_shape(program: str) -> str:
     """A hash that names, texts and numbers make no difference to; of what is no Python, of the text itself."""
     try:
         with quietly():
-            tree = ast.parse(program)
+            tree = syntax.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _hash(program)
     kinds = [type(node).__name__ for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
@@ -246,7 +247,7 @@ def _written_calls(task: FunctionTask) -> list[Any]:
     """Arguments of the calls in the tests that are plain values; else one call with a number."""
     try:
         with quietly():
-            tree = ast.parse(task.tests)
+            tree = syntax.parse(task.tests)
     except (SyntaxError, ValueError, RecursionError):
         return []
     found: list[Any] = []
@@ -257,7 +258,7 @@ def _written_calls(task: FunctionTask) -> list[Any]:
                 _HUMANEVAL,
             ):
                 try:
-                    found.append(tuple(ast.literal_eval(one) for one in args))
+                    found.append(tuple(syntax.literal_eval(one) for one in args))
                 except (ValueError, TypeError, SyntaxError, RecursionError):
                     continue
     return _few(found) or [(1,)]

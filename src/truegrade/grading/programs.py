@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.extraction.parsing import quietly
 from truegrade.records import Answer, FunctionTask, SuiteTask
 
@@ -118,7 +119,7 @@ def statements(source: str) -> list[ast.stmt]:
         SyntaxError: it is no Python.
     """
     with quietly():  # CPython 3.11 confuses the trees that two threads build at once (python/cpython#106905)
-        return ast.parse(source).body
+        return syntax.parse(source).body
 
 
 def _source(body: Sequence[ast.stmt]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.marks import TESTS_SKIPPED
@@ -94,8 +95,8 @@ def _plain_case(node: ast.stmt, entry_point: str) -> Case | None:
             )
         ) if name == entry_point:
             try:
-                values = tuple(ast.literal_eval(argument) for argument in arguments)
-                return Case(arguments=values, expected=ast.literal_eval(expected))
+                values = tuple(syntax.literal_eval(argument) for argument in arguments)
+                return Case(arguments=values, expected=syntax.literal_eval(expected))
             except ValueError:
                 return None
     return None

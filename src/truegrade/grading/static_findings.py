@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.extraction.parsing import parse_module, quietly
 from truegrade.extras import require
 from truegrade.patterns import pattern
@@ -173,7 +174,7 @@ class _Security:
         logging.getLogger("bandit").addHandler(logging.NullHandler())  # what it fails on is a finding, no message
         self._manager, self._config = BanditManager, BanditConfig()
         kinds = ast.expr_context | ast.boolop | ast.operator | ast.unaryop | ast.cmpop
-        self._shared = [node for node in ast.walk(ast.parse(_EVERY_OPERATOR)) if isinstance(node, kinds)]
+        self._shared = [node for node in ast.walk(syntax.parse(_EVERY_OPERATOR)) if isinstance(node, kinds)]
 
     def severities(self, code: str) -> tuple[str, ...]:
         """Severity of each issue, of whatever confidence."""

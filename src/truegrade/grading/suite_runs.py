@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.extraction.parsing import quietly
 from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
@@ -350,8 +351,8 @@ def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     beside = _GIVEN.format(trusted) + tests if trusted else task.tests
     try:
         with quietly():
-            code = _compiled(_Invoking().visit(ast.parse(head + tests + tail)), "<tests>")
-            beside_code = _compiled(ast.parse(beside), f"{suite_runner.SHARED}.py")
+            code = _compiled(_Invoking().visit(syntax.parse(head + tests + tail)), "<tests>")
+            beside_code = _compiled(syntax.parse(beside), f"{suite_runner.SHARED}.py")
     except (SyntaxError, ValueError, RecursionError):  # what a run beside the program will say
         return None
     return OutsideSuite(
@@ -370,7 +371,7 @@ def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
 
 
 def _compiled(tree: ast.Module, path: str) -> bytes:
-    return dumps(compile(tree, path, "exec", dont_inherit=True))
+    return dumps(syntax.compiled(tree, path, "exec"))
 
 
 class _Invoking(ast.NodeTransformer):

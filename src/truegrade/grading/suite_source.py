@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from truegrade import syntax
 from truegrade.extraction.parsing import quietly
 
 
@@ -22,7 +23,7 @@ class SuiteSource:
 
     def __init__(self, tests: str, entry_points: Iterable[str], module: str = "") -> None:
         with quietly():
-            self.tree = ast.parse(tests)
+            self.tree = syntax.parse(tests)
         self._nodes = list(ast.walk(self.tree))
         imported = [one for one in self._nodes if isinstance(one, ast.ImportFrom) and module == one.module != ""]
         names = {each.asname or each.name for one in imported for each in one.names}

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec import structs
 
+from truegrade import syntax
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.programs import statements
@@ -292,7 +293,7 @@ def _literal(value: object) -> str:
     """
     text = repr(value)
     try:
-        if ast.literal_eval(text) == value:
+        if syntax.literal_eval(text) == value:
             return text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         pass

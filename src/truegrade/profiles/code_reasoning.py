@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.errors import UnknownName
 from truegrade.extraction.assertions import extract_output_answer
 from truegrade.extraction.blocks import answer_blocks
@@ -92,7 +92,7 @@ def published_equality(predicted: str, expected: str) -> EqualityResult:
         return EqualityResult(False)
     try:
         with quietly():
-            return EqualityResult(bool(ast.literal_eval(predicted) == ast.literal_eval(expected)))
+            return EqualityResult(bool(syntax.literal_eval(predicted) == syntax.literal_eval(expected)))
     except (ValueError, SyntaxError):
         return EqualityResult(False)
     except (TypeError, MemoryError, RecursionError) as error:
@@ -168,7 +168,7 @@ def _parsed(source: str, *, fields: bool) -> dict[str, Any] | None:
 def _unquoted(literal: str) -> str:
     try:
         with quietly():
-            return str(ast.literal_eval(literal))
+            return str(syntax.literal_eval(literal))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return literal.strip('"')
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from truegrade import syntax
 from truegrade.errors import UnknownName
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
 from truegrade.grading.executor import Executor
@@ -63,7 +64,7 @@ def literal_verdict(assertion: str) -> bool | None:
         return None
     try:
         with quietly():
-            (statement,) = ast.parse(assertion).body
+            (statement,) = syntax.parse(assertion).body
             if not isinstance(statement, ast.Assert) or not isinstance(statement.test, ast.Compare):
                 return None
             test = statement.test
@@ -71,7 +72,7 @@ def literal_verdict(assertion: str) -> bool | None:
                 return None
             if any(isinstance(node, ast.Name) for node in ast.walk(test)):
                 return None
-            return bool(ast.literal_eval(test.left) == ast.literal_eval(test.comparators[0]))
+            return bool(syntax.literal_eval(test.left) == syntax.literal_eval(test.comparators[0]))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from itertools import accumulate
 from types import MappingProxyType
 
-from truegrade import prompts
+from truegrade import prompts, syntax
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, ExtractionLimitError, SourceText, quietly
 from truegrade.grading.evalplus import GUARD_EXTRA, JOIN_S, MAX_TOTAL_S, grade_by_evalplus, ground_truths
 from truegrade.grading.executor import Executor
@@ -196,7 +196,7 @@ class _Search:
 
     def _parsed(self, first: int, last: int, source: str, flags: int) -> Exception | None:
         try:
-            self._tree = compile(source, "<reply>", "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+            self._tree = syntax.compiled(source, "<reply>", "exec", ast.PyCF_ONLY_AST | flags)
         except SyntaxError as error:
             read = max(error.lineno or 0, error.end_lineno or 0)
             self._fault = min(last, first + max(0, read - 1))
@@ -248,7 +248,7 @@ def kept_statements(span: str, entry_point: str, *, returning: bool = True) -> s
     """
     try:
         with quietly():
-            tree = ast.parse(span)
+            tree = syntax.parse(span)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return ""
     imports = [node for node in tree.body if _is_import(node)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from truegrade import prompts
+from truegrade import prompts, syntax
 from truegrade.errors import UnknownName
 from truegrade.extraction.contest_programs import first_pair
 from truegrade.grading.contests.harness import Harness
@@ -310,7 +309,7 @@ def _one_test_turns(task: FunctionTask | OracleTask) -> tuple[Message, ...]:
 
 def _description(task: OracleTask) -> str:
     """The sentence inside an MBPP+ prompt, which is a string literal of it and the shown assert."""
-    lines = str(ast.literal_eval(task.prompt.strip())).strip().splitlines()
+    lines = str(syntax.literal_eval(task.prompt.strip())).strip().splitlines()
     return "\n".join(line for line in lines if line not in task.shown_tests)
 
 

@@ -18,6 +18,7 @@ from math import isinf, isnan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from truegrade import syntax
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 
@@ -76,7 +77,7 @@ def read_condition(text: str, shares: Collection[str], counts: Collection[str], 
         raise UserError(f"`fail_if`: give a condition of 1 to {MAX_CHARS:,} characters, such as {example!r}")
     try:
         with quietly():
-            tree = ast.parse(shown, mode="eval").body
+            tree = syntax.parse(shown, mode="eval").body
     except SyntaxError as error:
         raise _fault(shown, error.offset or len(shown) + 1, f"not an expression ({error.msg})") from None
     except (ValueError, MemoryError, RecursionError) as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets import executions
 from truegrade.grading import functions, repairs
 from truegrade.grading.contests.output_comparison import same_output
@@ -98,10 +99,10 @@ def read_call(text: str) -> tuple[Any, ...]:
         ValueError: the text is no such call.
     """
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        call = syntax.parse(text.strip(), mode="eval").body
         if not isinstance(call, ast.Call) or call.keywords:
             raise ValueError("not a call with positional arguments")
-        return tuple(ast.literal_eval(_Named().visit(argument)) for argument in call.args)
+        return tuple(syntax.literal_eval(_Named().visit(argument)) for argument in call.args)
     except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a call of plain values: {error}") from None
 
@@ -113,7 +114,7 @@ class _Named(ast.NodeTransformer):
         """A constructor of a plain value becomes a constant, which `ast.literal_eval` takes whatever it holds."""
         if not isinstance(node.func, ast.Name) or node.func.id not in _NAMED or node.keywords:
             raise ValueError("not a plain value")
-        values = [ast.literal_eval(self.visit(argument)) for argument in node.args]
+        values = [syntax.literal_eval(self.visit(argument)) for argument in node.args]
         return ast.Constant(_NAMED[node.func.id](*values))
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from truegrade import syntax
 from truegrade.apps.assay.answers import written_call
 from truegrade.apps.assay.input_domain import Arguments, Domain, Signature, ValueMutator, infer_domain
 from truegrade.builders import shapes
@@ -82,7 +83,7 @@ def constants_of(programs: Iterable[str]) -> tuple[Any, ...]:
     for program in programs:
         try:
             with quietly():
-                tree = ast.parse(program)
+                tree = syntax.parse(program)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -99,7 +100,7 @@ def _folded(node: ast.AST) -> object:
         return node.value
     if not isinstance(node, ast.BinOp | ast.UnaryOp) or any(isinstance(part, ast.Name) for part in ast.walk(node)):
         return None
-    code = compile(ast.Expression(node), "<constant>", "eval", dont_inherit=True)
+    code = syntax.compiled(ast.Expression(node), "<constant>", "eval")
     return code.co_consts[0] if len(code.co_consts) == 1 and not code.co_names else None
 
 

@@ -7,7 +7,6 @@ them does better.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from truegrade import syntax
 from truegrade.apps.assay.acceptance import (
     NATURAL,
     REFERENCE,
@@ -96,7 +96,7 @@ def difference(probe: Probe) -> str:
     if probe.kind == "cheat":
         return "returns None" if probe.inert and got.endswith("returns None") else ""
     try:
-        return _of_values(ast.literal_eval(got), ast.literal_eval(probe.witness.expected))
+        return _of_values(syntax.literal_eval(got), syntax.literal_eval(probe.witness.expected))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ""
 

@@ -16,6 +16,7 @@ from itertools import chain
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.changed.material import ChangeRule, Material, Proposal
 from truegrade.apps.changed.statement import (
     Example,
@@ -320,7 +321,7 @@ def _returned(jail: Executor, program: str, function: str, cases: Sequence[Recor
 def _bare(program: str) -> ast.Module:
     """The reference without docstrings, which say what the original does."""
     with quietly():
-        return without_docstrings(ast.parse(program))
+        return without_docstrings(syntax.parse(program))
 
 
 def _same(one: str, other: str) -> bool:
@@ -444,7 +445,7 @@ def _refuse_false_examples(task: FunctionTask, jails: Jails) -> None:
     program = f"{task.reference}\n\n\n{method_call(task)}"
     returned = run_cases(jails.first, program, task.entry_point, [one.case for one in examples], MAX_CHARS)
     for one, value in zip(examples, returned, strict=True):
-        if value.text is None or ast.literal_eval(value.text) != ast.literal_eval(one.shown):
+        if value.text is None or syntax.literal_eval(value.text) != syntax.literal_eval(one.shown):
             raise NotChanged("an example of the model's statement is wrong")
 
 

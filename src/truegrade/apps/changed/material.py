@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.changed.statement import Statement, TestCall
 from truegrade.benchmarks.own_rows import Family
 
@@ -120,7 +121,7 @@ def own_returns(function: ast.FunctionDef) -> Iterator[ast.Return]:
 
 def expression(source: str) -> ast.expr:
     """The tree of an expression."""
-    return ast.parse(source, mode="eval").body
+    return syntax.parse(source, mode="eval").body
 
 
 # -------- The places of a program that words stand for: each function changes all that fit, and says how many.

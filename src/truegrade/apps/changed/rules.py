@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from truegrade import syntax
 from truegrade.apps.changed.material import ChangeRule, Material, Proposal, expression, own_returns
 from truegrade.apps.changed.word_rules import NUMBER, WORD_RULES
 from truegrade.errors import UnknownName
@@ -105,7 +106,7 @@ class ArgumentDemand(NamedTuple):
             return None
         source = self.becomes.replace("GIVEN", fitting[0]).replace("TYPE", type(values[0]).__name__)
         documented = 1 if ast.get_docstring(function) is not None else 0
-        function.body.insert(documented, ast.parse(f"{fitting[0]} = {source}").body[0])
+        function.body.insert(documented, syntax.parse(f"{fitting[0]} = {source}").body[0])
         ast.fix_missing_locations(tree)
         sentence = self.sentence.replace("NOUN", _noun(material, values[0]))
         return Proposal(ast.unparse(tree), (material.statement.inserted(sentence),), material.entry_point)

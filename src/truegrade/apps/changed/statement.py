@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets.executions import RecordedCase, literal_text
 from truegrade.errors import TruegradeError
 from truegrade.extraction import parsing
@@ -38,7 +39,7 @@ class TestCall(msgspec.Struct, frozen=True):
         call = self.call(function)
         if self.wrapper:
             return f"assert {self.wrapper}({call}) == {self.wrapper}({value})"
-        if isinstance(ast.literal_eval(value), float):
+        if isinstance(syntax.literal_eval(value), float):
             return f"assert abs({call} - {value}) < {TOLERANCE}"
         return f"assert {call} == {value}"
 
@@ -72,8 +73,8 @@ def calls_of_tests(tests: str, function: str) -> list[TestCall]:
 def case_of(call: ast.Call) -> RecordedCase | None:
     """The arguments of a call; None where one is no literal, or too long to be written again."""
     try:
-        args = tuple(ast.literal_eval(value) for value in call.args)
-        kwargs = {str(given.arg): ast.literal_eval(given.value) for given in call.keywords if given.arg}
+        args = tuple(syntax.literal_eval(value) for value in call.args)
+        kwargs = {str(given.arg): syntax.literal_eval(given.value) for given in call.keywords if given.arg}
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if len(kwargs) < len(call.keywords):
@@ -220,7 +221,7 @@ def render_value(value: str, like: str, style: Style) -> str:
     """
     if style == "json":
         try:
-            return json.dumps(ast.literal_eval(value), separators=(",", ":"))
+            return json.dumps(syntax.literal_eval(value), separators=(",", ":"))
         except (TypeError, ValueError):
             raise NotChanged("an example's value is not JSON") from None
     if '"' in like and '"' not in value:
@@ -235,7 +236,7 @@ def _docstring(prompt: str, function: str) -> tuple[int, int]:
     """Where the text between the quotes of the function's docstring begins and ends."""
     with quietly():
         try:
-            body = ast.parse(stub(prompt)).body
+            body = syntax.parse(stub(prompt)).body
         except SyntaxError:
             raise NotChanged("the prompt is no Python") from None
     for node in body:
@@ -325,7 +326,7 @@ def _closing(text: str, opening: int, end: int) -> int:
 def _parsed_case(source: str) -> RecordedCase | None:
     try:
         with quietly():
-            call = ast.parse(source.strip(), mode="eval").body
+            call = syntax.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return None
     return case_of(call) if isinstance(call, ast.Call) else None
@@ -339,7 +340,7 @@ def _leading_literal(line: str) -> str | None:
             continue
         try:
             with quietly():
-                ast.literal_eval(text)
+                syntax.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             continue
         return text.rstrip(",")  # "1," would be read as a tuple

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from truegrade import prompts
+from truegrade import prompts, syntax
 from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import AgentTrial, SettledStep, VisibleProblem, tried_once
 from truegrade.apps.repository.functions import ParsedModule, undecorated
@@ -132,7 +132,7 @@ def workspace_of(problem: VisibleProblem) -> Workspace | None:
 
 def _tree(text: str) -> ast.Module:
     with quietly():
-        return ast.parse(text)
+        return syntax.parse(text)
 
 
 # ----------------------------------------------------------------------------------------------- calls

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import RepositoryFile, SourceTree, import_root, lines_of, suite_files
 from truegrade.datasets.executions import RecordedCase
@@ -312,7 +313,7 @@ class ParsedModule:
     def tree(self) -> ast.Module:
         """Its tree; not to be changed."""
         with quietly():
-            return ast.parse(self.file.text)
+            return syntax.parse(self.file.text)
 
 
 def list_functions(modules: Sequence[ParsedModule], recording: Recording) -> Iterator[FunctionPlace]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import (
@@ -203,7 +204,7 @@ class TreeLiterals:
     def _take(self, source: str) -> None:
         try:
             with quietly():
-                nodes = [*ast.walk(ast.parse(source))]
+                nodes = [*ast.walk(syntax.parse(source))]
         except (SyntaxError, ValueError, RecursionError):
             return
         for node in nodes:

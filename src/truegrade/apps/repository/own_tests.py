@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, ParsedModule
 from truegrade.apps.repository.outside import (
     LEAST_STRENGTH,
@@ -377,7 +378,7 @@ def _shuffled(tests: str, seed: int) -> str:
     """The module with its tests in another order; 0 leaves it as it is."""
     if not seed:
         return tests
-    tree, random = ast.parse(tests), Random(seed)
+    tree, random = syntax.parse(tests), Random(seed)
     holders: list[ast.Module | ast.ClassDef] = [tree]
     for holder in [*holders, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
         own = [node for _, node in _tests_in(holder.body, "") if node in holder.body]

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from truegrade import syntax
 from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, bare, first_line_of
 from truegrade.apps.repository.source import lines_of
 from truegrade.datasets.executions import NotRecorded
@@ -183,9 +184,9 @@ def unpacked(prefix: str) -> tuple[dict[str, Sequence[Any]], str]:
         ValueError: it is no such prefix.
     """
     try:
-        call: Any = ast.parse(prefix).body[-1]
+        call: Any = syntax.parse(prefix).body[-1]
         if call.value.func.id == "exec":
-            call = ast.parse(call.value.args[0].value).body[-1]
+            call = syntax.parse(call.value.args[0].value).body[-1]
         packed, module = (argument.value for argument in call.value.args[:2])
         content = zlib.decompressobj().decompress(base64.b85decode(packed), _MOST_PACKED_BYTES)
         return json.loads(content), module

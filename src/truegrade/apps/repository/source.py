@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.datasets.executions import Refused
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly, unix_newlines
@@ -298,7 +299,7 @@ def read_modules(tree: SourceTree) -> tuple[list[RepositoryFile], list[Refused]]
         try:
             text = unix_newlines(content.decode("utf-8-sig"))
             with quietly():
-                ast.parse(text)
+                syntax.parse(text)
         except (SyntaxError, ValueError, RecursionError) as error:
             refused.append(Refused(path, f"cannot be read: {error}"))
             continue
@@ -349,7 +350,7 @@ def _tops_of(text: str) -> frozenset[str]:
     """Of one text; kept, since every function of a module asks for all that its module loads."""
     try:
         with quietly():
-            nodes = [*ast.walk(ast.parse(text))]
+            nodes = [*ast.walk(syntax.parse(text))]
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
     found: set[str] = set()

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
 from truegrade.apps.repository.functions import (
     MOST_TESTS,
@@ -347,7 +348,7 @@ def _line_in_file(function: FunctionPlace, original: str, mutant: Mutant) -> int
     """The line of the file on which what a mutant changes stands."""
     lines: dict[int, int] = {}
     for written, there in zip(
-        ast.walk(ast.parse(original).body[0]), ast.walk(bare_function(function)), strict=False
+        ast.walk(syntax.parse(original).body[0]), ast.walk(bare_function(function)), strict=False
     ):
         if type(written) is type(there) and hasattr(written, "lineno"):
             lines.setdefault(written.lineno, there.lineno)  # type: ignore[attr-defined]  # of one type

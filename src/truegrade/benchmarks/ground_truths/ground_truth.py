@@ -27,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.ground_truths.pytest_modules import LITERAL_CHARACTERS, Unreadable, from_text, plain
 from truegrade.benchmarks.ground_truths.python_tests import asserts_task, source_task
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
@@ -303,7 +304,7 @@ def _keywords(text: str) -> bool:
     if not _KEYWORD.match(text) or len(text) > LITERAL_CHARACTERS:
         return False
     try:
-        tree = ast.parse(f"f({text.strip()})", mode="eval").body
+        tree = syntax.parse(f"f({text.strip()})", mode="eval").body
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return False
     return isinstance(tree, ast.Call) and not tree.args and bool(tree.keywords)
@@ -348,7 +349,7 @@ def _expected(value: Any) -> Any:
     except (ValueError, RecursionError, ArithmeticError):
         pass
     try:
-        return plain(ast.literal_eval(value.strip())) if len(value) <= LITERAL_CHARACTERS else value
+        return plain(syntax.literal_eval(value.strip())) if len(value) <= LITERAL_CHARACTERS else value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return value  # the text itself, as verl compares it
 

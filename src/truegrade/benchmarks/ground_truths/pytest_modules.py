@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
+from truegrade import syntax
 from truegrade.extraction.parsing import quietly
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge, unpack, zlib_stream
 from truegrade.grading.contests.tests import decoded
@@ -126,7 +127,7 @@ def from_text(text: str) -> Any:
     if stripped[:1] in {"{", "[", "("} and len(stripped) <= LITERAL_CHARACTERS:
         try:
             with quietly():
-                return ast.literal_eval(stripped)
+                return syntax.literal_eval(stripped)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return text
     return _unpacked(stripped) if _PACKED.match(stripped) else text
@@ -275,7 +276,7 @@ def _refuse_fixtures(body: Sequence[ast.stmt]) -> None:
 
 def _names_of(node: ast.expr) -> list[str]:
     try:
-        value = ast.literal_eval(node)
+        value = syntax.literal_eval(node)
     except ValueError:
         return []
     return value.replace(",", " ").split() if isinstance(value, str) else [str(name) for name in value]

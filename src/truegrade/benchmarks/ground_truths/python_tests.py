@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.benchmarks.base import unbound_names
 from truegrade.benchmarks.ground_truths.pytest_modules import Unreadable, as_script, is_pytest
 from truegrade.errors import UserError
@@ -181,7 +182,7 @@ def _checked(node: ast.stmt) -> ast.expr | None:
 def _expression(entry_point: str) -> str:
     """``entry_point`` as source; `Unreadable` if it is anything but names, calls and attributes."""
     try:
-        tree = ast.parse(entry_point, mode="eval")
+        tree = syntax.parse(entry_point, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         tree = None
     allowed = (ast.Expression, ast.Name, ast.Attribute, ast.Call, ast.Load)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.builders.leetcode import imports_of, with_imports
 from truegrade.builders.mutation.mutants import (
     Mutant,
@@ -577,7 +578,7 @@ def _standing_alone(program: str) -> str:
 def _function(row: ExecutionRow, program: str) -> str:
     """The function to call: the row's, unless a rewriting has renamed the only one there is."""
     try:
-        names = [node.name for node in ast.parse(program).body if isinstance(node, ast.FunctionDef)]
+        names = [node.name for node in syntax.parse(program).body if isinstance(node, ast.FunctionDef)]
     except SyntaxError:
         return row.function_name
     return names[0] if len(names) == 1 else row.function_name

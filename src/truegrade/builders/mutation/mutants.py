@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.builders.mutation.operators import (
     OPERATORS,
     WIDER_OPERATORS,
@@ -131,7 +132,7 @@ def is_normalised(code: str) -> bool:
     """Whether `normalised` would leave the text as it is."""
     try:
         with quietly():
-            return ast.unparse(ast.parse(code)) == code
+            return ast.unparse(syntax.parse(code)) == code
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
@@ -398,7 +399,7 @@ def _patched(tree: ast.Module, text: Text, operator: str, site: MutationSite, ne
         mutant = _mutant(operator, text, begin, end, after.encode())
         try:
             with quietly():
-                meant = ast.dump(ast.parse(mutant.code)) == wanted
+                meant = ast.dump(syntax.parse(mutant.code)) == wanted
         except SyntaxError:
             continue
         if meant and not _same_program(mutant.code, text.data.decode()):

@@ -7,6 +7,8 @@ import copy
 import symtable
 from collections.abc import Callable, Iterator
 
+from truegrade import syntax
+
 # -------------------------------------------------------------------- Which names a program uses, and as what.
 
 _SEES_NAMES = {"locals", "vars", "globals", "eval", "exec", "dir"}
@@ -158,7 +160,7 @@ def add_dead_code(tree: ast.Module) -> ast.Module:
 
 
 def _never(name: str) -> list[ast.stmt]:
-    return ast.parse(f"{name} = 0\nif {name} > 0:\n    {name} = {name} - 1").body
+    return syntax.parse(f"{name} = 0\nif {name} > 0:\n    {name} = {name} - 1").body
 
 
 # -------------------------------------------------------------------------- Other forms of the same condition.
@@ -308,7 +310,7 @@ class _Loops(ast.NodeTransformer):
             return node
         start, stop, step = bounds
         name, end = fresh("at", self._taken), fresh("end", self._taken)
-        moves = ast.parse(
+        moves = syntax.parse(
             f"{node.target.id} = {name}\n{name} = {name} {'+' if step > 0 else '-'} {abs(step)}"
         ).body
         compare = ast.Lt() if step > 0 else ast.Gt()

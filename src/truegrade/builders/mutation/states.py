@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.builders.mutation.file import is_askable
 from truegrade.builders.mutation.mutants import MutationOptions, calls_of, parse, texts
 from truegrade.builders.mutation.observing import LineSeen, observe_calls
@@ -123,7 +124,7 @@ def _candidates(
 ) -> Iterator[RecordedState]:
     """Values of variables, and numbers of runs, that cannot be copied."""
     for line, runs, held in seen.lines.values():
-        shown = [*known, *_values(ast.walk(ast.parse(code.split("\n")[line - 1].strip())))]
+        shown = [*known, *_values(ast.walk(syntax.parse(code.split("\n")[line - 1].strip())))]
         for time in range(1, len(held) + 1):
             text = seen.told(line, lines[line], time)
             if text is not None and next(_values([parse_expression(text)])) not in shown:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.grading.contests import Rules, inside
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.screen import plain, supplied
@@ -143,7 +144,7 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def _offered(preamble: str) -> frozenset[str]:
     """Names that a preamble offers and LiveCodeBench's does not, as `screen` knows it."""
-    names = {alias.asname or alias.name for node in ast.walk(ast.parse(preamble))
+    names = {alias.asname or alias.name for node in ast.walk(syntax.parse(preamble))
              if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}  # fmt: skip
     return frozenset(names - supplied() - {"*"})
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.assay.probes.mutants import in_turn
 from truegrade.apps.assay.records import BY_CONSTRUCTION, Impossible, Probe, Witness, make_probe
 from truegrade.builders.mutation.mutants import Text
@@ -123,7 +124,7 @@ def _shown_tests(tests: tuple[str, ...], change: TestChange, how: Impossible) ->
 def _normal(test: str) -> str:
     """A statement without its message, as the engine writes it."""
     try:
-        body = ast.parse(test).body
+        body = syntax.parse(test).body
     except (SyntaxError, ValueError):
         return test
     match body:
@@ -266,7 +267,7 @@ def assertions(tests: str, names: frozenset[str]) -> list[_Candidate]:
     """The assertions of the best kind that can be changed, in the order of the text."""
     try:
         with quietly():
-            tree = ast.parse(tests)
+            tree = syntax.parse(tests)
     except (SyntaxError, ValueError, RecursionError):
         return []
     found = [change for node in ast.walk(tree) if isinstance(node, ast.Assert) for change in _changes(node, names)]
@@ -316,9 +317,9 @@ def _replaced(test: ast.expr, expected: ast.expr, *, near: bool = False) -> tupl
         case ast.Call(func=ast.Name(id="set" | "tuple" | "list" | "sorted" | "frozenset"), args=[argument]):
             inner = argument
     try:
-        value = ast.literal_eval(inner)
+        value = syntax.literal_eval(inner)
         value = float(value) if near and type(value) is int else value
-        now = ast.parse(repr(other_value(value)), mode="eval").body
+        now = syntax.parse(repr(other_value(value)), mode="eval").body
     except (ValueError, SyntaxError, TypeError, RecursionError):
         if not near:
             return None

@@ -16,6 +16,7 @@ from textwrap import indent
 from types import CodeType
 from typing import Any
 
+from truegrade import syntax
 from truegrade.apps.assay.answers import written
 from truegrade.apps.assay.records import Probe, make_probe
 from truegrade.builders.mutation.mutants import (
@@ -209,12 +210,12 @@ def fingerprint(code: str) -> str | None:
     """
     try:
         with quietly():
-            tree = ast.parse(code)
+            tree = syntax.parse(code)
             for node in ast.walk(tree):
                 if hasattr(node, "lineno"):
                     node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]  # the branch asks for it
                     node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
-            return sha256_json(_shape(compile(tree, "<program>", "exec", dont_inherit=True, optimize=0)))
+            return sha256_json(_shape(syntax.compiled(tree, "<program>", "exec", optimize=0)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import ceil
 from types import MappingProxyType
 
+from truegrade import syntax
 from truegrade.apps.assay.probes.stubs import not_implemented
 from truegrade.apps.assay.records import Probe, make_probe
 from truegrade.builders.mutation.mutants import NotAProgram, normalised, parse
@@ -90,7 +91,7 @@ def import_used(tree: ast.Module, entry_point: str) -> str | None:
     if entry is None or "math" in all_names(tree) or names_are_data(tree):
         return None
     docstring, rest = split_docstring(entry)
-    entry.body = [*docstring, *ast.parse("math.floor(0.5)").body, *rest]
+    entry.body = [*docstring, *syntax.parse("math.floor(0.5)").body, *rest]
     tree.body.insert(opening(tree), ast.Import([ast.alias("math")]))
     return _source(tree)
 
@@ -135,7 +136,7 @@ def prints(tree: ast.Module, entry_point: str) -> str | None:
     if entry is None or "print" in all_names(tree):
         return None
     docstring, rest = split_docstring(entry)
-    entry.body = [*docstring, *ast.parse(f"print('{entry_point} is called')").body, *rest]
+    entry.body = [*docstring, *syntax.parse(f"print('{entry_point} is called')").body, *rest]
     return _source(tree)
 
 
@@ -363,7 +364,7 @@ def _written(loop: ast.For, taken: set[str]) -> list[ast.stmt]:
     bound = {target} | {
         node.id for node in within(loop.body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    shell = ast.parse(
+    shell = syntax.parse(
         f"""
 {rounds} = 0
 if False:

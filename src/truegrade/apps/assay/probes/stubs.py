@@ -15,6 +15,7 @@ from itertools import zip_longest
 from textwrap import indent
 from typing import Any
 
+from truegrade import syntax
 from truegrade.apps.assay.records import (
     BY_CONSTRUCTION,
     DOES_NOT_END,
@@ -198,7 +199,7 @@ def in_order(problem_id: str, entry_point: str, reference: str) -> list[Probe]:
 def _same_head(reference: str, entry_point: str) -> Iterator[str]:
     """The reference up to the body of its entry point, which does nothing, with a comment to the same length."""
     try:
-        tree = ast.parse(reference) if entry_point else ast.Module([], [])
+        tree = syntax.parse(reference) if entry_point else ast.Module([], [])
     except (SyntaxError, ValueError, RecursionError):
         return
     for node in tree.body:
@@ -230,7 +231,7 @@ def is_plain(value: object) -> bool:
     """Whether a value can be written as a literal, of moderate length, that is equal to it."""
     text = repr(value)
     try:
-        return len(text) <= _MOST_CHARS and bool(ast.literal_eval(text) == value)
+        return len(text) <= _MOST_CHARS and bool(syntax.literal_eval(text) == value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return False
 
@@ -246,7 +247,7 @@ def _constants(outputs: Sequence[Any], annotated: type[Any] | None) -> list[Any]
 def _usual(outputs: Sequence[Any]) -> Any:
     """The output that stands most often; of several the first."""
     text, _ = Counter(map(repr, outputs)).most_common(1)[0]
-    return ast.literal_eval(text)
+    return syntax.literal_eval(text)
 
 
 def _table(rows: Sequence[tuple[str, Any]]) -> str:
@@ -328,7 +329,7 @@ def _in_words(prompt: str, entry_point: str) -> Iterator[tuple[str, str]]:
 
 def _assertion(test: str) -> Iterator[tuple[str, str]]:
     try:
-        body = ast.parse(test).body
+        body = syntax.parse(test).body
     except (SyntaxError, ValueError):
         return
     match body:
@@ -338,9 +339,9 @@ def _assertion(test: str) -> Iterator[tuple[str, str]]:
 
 def _read(call: str, value: str, entry_point: str) -> Example | None:
     try:
-        match ast.parse(call, mode="eval").body:
+        match syntax.parse(call, mode="eval").body:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name == entry_point:
-                return tuple(ast.literal_eval(argument) for argument in args), _value(value)
+                return tuple(syntax.literal_eval(argument) for argument in args), _value(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
     return None
@@ -354,7 +355,7 @@ def _value(text: str) -> Any:
     """
     for end in ("#", '"""', ". ", ";", ", "):
         try:
-            return ast.literal_eval(text.partition(end)[0].strip(" .;"))
+            return syntax.literal_eval(text.partition(end)[0].strip(" .;"))
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     raise ValueError

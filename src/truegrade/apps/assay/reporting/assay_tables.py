@@ -10,6 +10,7 @@ from difflib import SequenceMatcher, unified_diff
 
 import msgspec
 
+from truegrade import syntax
 from truegrade.apps.assay.acceptance import (
     REFERENCE,
     Acceptance,
@@ -505,7 +506,7 @@ def _evidence(material: AssayMaterial, one: ErredProbe) -> Iterable[Part]:
 def _test(witness: Witness) -> str:
     """The test that the suite lacks."""
     try:
-        ast.literal_eval(witness.expected)
+        syntax.literal_eval(witness.expected)
         called = "\n" not in witness.call and witness.call.endswith(")")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         called = False
