@@ -77,11 +77,11 @@ def test_the_other_ways_are_found(source):
 
 
 def test_no_module_makes_trees_otherwise():
-    found = [
-        f"{name}: {line.strip()}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not (name := path.relative_to(PACKAGE).as_posix()).startswith("sandbox/") and name not in JAILED
-        for line in path.read_text("utf-8").splitlines()
-        if OTHERWISE.search(line) and "``" not in line and "`ast." not in line
-    ]
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.startswith("sandbox/") or name in JAILED:
+            continue
+        lines = path.read_text("utf-8").splitlines()
+        found += [f"{name}: {line.strip()}" for line in lines if OTHERWISE.search(line) and "``" not in line]
     assert not found
