@@ -29,7 +29,7 @@ def tasks():
         yield pytest.param(body, reference, wrong, {"prefix": prefix}, None, id=name)
 
 
-@pytest.fixture(scope="module", params=[3, 2])
+@pytest.fixture(scope="module", params=[3, pytest.param(2, marks=[pytest.mark.slow, pytest.mark.thorough])])
 def graded(request, tmp_path_factory):
     limits = Limits(cpu_s=5.0, wall_s=20.0, packages=("numpy", "pandas"))
     with Sandbox(limits, workers=1, max_level=request.param) as sandbox:

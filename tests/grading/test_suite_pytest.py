@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from support.pytest_features import FEATURES, SUBJECT
@@ -137,6 +138,46 @@ def test_what_pytest_alone_does_not_do_never_passes(sandbox, tests, words):
     task = suite(tests + more)
     run = run_suite(task, suite_source(task), SUBJECT, sandbox, tests=task.tests)
     assert run.reason is not Reason.PASSED and words in run.detail, run
+
+
+SAID = {
+    "a skip by pytest": (
+        "import pytest\nfrom subject import double\n@pytest.mark.skipif(True, reason='needs a net')\n"
+        "def test_it():\n    double(1)\n",
+        "pytest", "no test was run; test_it was skipped: needs a net (",
+    ),
+    "a skip in a test": (
+        "import pytest\nfrom subject import double\ndef test_it():\n    pytest.skip('needs a net')\n",
+        "pytest", "no test was run; test_it was skipped: needs a net (",
+    ),
+    "a skip by unittest": (
+        "import unittest\nfrom subject import double\nclass Test(unittest.TestCase):\n"
+        "    @unittest.skip('needs a net')\n    def test_it(self):\n        double(1)\n",
+        "unittest", "no test was run; Test.test_it was skipped: needs a net (",
+    ),
+    "a strict xfail": (
+        "import pytest\nfrom subject import double\n@pytest.mark.xfail(strict=True, reason='known')\n"
+        "def test_it():\n    assert double(1) == 2\ndef test_more():\n    assert double(1) == 2\n",
+        "pytest", "test_it: AssertionError: [XPASS(strict)] known",
+    ),
+    "an expected failure": (
+        "import unittest\nfrom subject import double\nclass Test(unittest.TestCase):\n"
+        "    @unittest.expectedFailure\n    def test_it(self):\n        double(1)\n"
+        "    def test_more(self):\n        double(1)\n",
+        "unittest", "Test.test_it: it passed, and was expected to fail",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", SAID)
+def test_what_no_line_of_a_test_shows_is_said_by_its_name(sandbox, how):
+    tests, framework, words = SAID[how]
+    task = msgspec.structs.replace(suite(tests), framework=framework)
+    source = suite_source(task)
+    inside = run_suite(task, source, SUBJECT, sandbox, tests=tests)
+    outside = outside_suite(task, source).run(SUBJECT, sandbox, 20.0)
+    for run in (inside, outside):
+        assert run.reason is Reason.WRONG_ANSWER and run.detail.startswith(words), run
 
 
 def test_no_file_beside_the_program_steers_pytest(sandbox):

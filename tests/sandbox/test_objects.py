@@ -270,7 +270,7 @@ def table(): return next(o for o in gc.get_objects() if type(o).__name__ == "Hel
     "forge",
     [
         "t._objects.clear()",
-        "t._objects.append(object())",
+        "t._objects[7] = object()",
         "t._keys[id(n)] = 77",
         "t._keys[id(n)] = 'f'",
         "t._keys[id(n)] = -1",

@@ -62,7 +62,6 @@ class Executor(Protocol):
         code: bytes = b"",
         classes: Sequence[str] | None = None,
         files: bool = False,
-        values: Sequence[str] = (),
         origins: Sequence[str] | None = None,
         lent: Sequence[str] = (),
         carries: bool = False,

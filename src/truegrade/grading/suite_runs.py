@@ -280,7 +280,6 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             code=self.code,
             classes=self.classes,
             files=True,
-            values=self.values,
             origins=origins,
             lent=[name for name in (*self.packages, _DRAWN_WITH) if name not in _BY_VALUE],
             carries=carries,

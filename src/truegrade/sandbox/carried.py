@@ -30,10 +30,8 @@ _OF_LIBRARIES = {
 }
 """By top-level package and type: naming them imports nothing."""
 _KNOWN: dict[type, str] = dict(_BUILT_IN)
-WHOLE = frozenset({"deque", "ndarray", "DataFrame", "Series"})
-"""Kinds of which a copy is made at once, and not before what is in it."""
 TABLES = frozenset({"ndarray", "DataFrame", "Series"})
-"""Kinds whose items are not carried themselves."""
+"""Kinds of which a copy is made at once, and whose items are not carried themselves."""
 _FACTORIES = {kind.__name__: kind for kind in (list, dict, set, int, float, str, bool, tuple, bytes)}
 
 
@@ -51,26 +49,39 @@ def kind_of(value: object) -> str:
     return found
 
 
-def factory_of(value: Any) -> str:
-    """The name of what makes a defaultdict's values: ``?`` where that does not cross, empty for other values."""
-    factory = getattr(value, "default_factory", None)
-    return next((name for name, kind in _FACTORIES.items() if kind is factory), "" if factory is None else "?")
+def said_of(value: Any) -> str:
+    """The kind of a value, and behind a colon what it is made with.
+
+    Of a deque its bound, of a defaultdict the name of what makes its values, ``?`` where that does not cross.
+    """
+    kind = kind_of(value)
+    if kind == "deque":
+        return f"{kind}:{'' if value.maxlen is None else value.maxlen}"
+    if kind == "defaultdict":
+        factory = value.default_factory
+        unknown = "" if factory is None else "?"
+        return f"{kind}:{next((name for name, one in _FACTORIES.items() if one is factory), unknown)}"
+    return kind
 
 
-def blank(kind: str, factory: str) -> Any:
-    """A copy that is still empty; None of the kinds in `WHOLE`.
+def blank(said: str) -> Any:
+    """A copy that is still empty of what `said_of` said; None of the kinds in `TABLES`.
 
     Raises:
-        KeyError: there is no such kind.
+        KeyError, ValueError: there is no such kind.
     """
-    if kind in WHOLE:
+    kind, _, more = said.partition(":")
+    if kind in TABLES:
         return None
-    if kind in {"OrderedDict", "Counter", "defaultdict"}:
-        import collections
+    if kind in _BUILT_IN.values():
+        return {name: made for made, name in _BUILT_IN.items()}[kind]()
+    import collections
 
-        made = getattr(collections, kind)
-        return made(_FACTORIES.get(factory)) if kind == "defaultdict" else made()
-    return {name: made for made, name in _BUILT_IN.items()}[kind]()
+    if kind == "deque":
+        return collections.deque(maxlen=int(more) if more else None)
+    if kind == "defaultdict":
+        return collections.defaultdict(_FACTORIES.get(more))
+    return {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}[kind]()
 
 
 def change(held: Any, content: Any) -> None:

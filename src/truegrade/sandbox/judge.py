@@ -310,7 +310,6 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         job["names"],
         job["classes"],
         namespace,
-        values=job["values"],
         origins=origins,
         lent=job["lent"],
         carries=job["carries"],

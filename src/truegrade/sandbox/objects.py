@@ -42,17 +42,7 @@ import builtins
 from marshal import loads
 from types import MethodType
 
-from truegrade.sandbox.carried import (
-    TABLES,
-    WHOLE,
-    blank,
-    change,
-    factory_of,
-    has_changed,
-    is_shared,
-    kind_of,
-    snapshot,
-)
+from truegrade.sandbox.carried import TABLES, blank, change, has_changed, is_shared, kind_of, said_of, snapshot
 from truegrade.sandbox.decode import _Decoder
 from truegrade.sandbox.encode import _EXACT, _PIECE_TYPES, _Encoder, reduction
 from truegrade.sandbox.frames import MARSHALLED
@@ -383,9 +373,8 @@ class _Writer(_Encoder):
         self._table.unsent.discard(key)
         self.put(NEW)
         self.value(key, 0)
-        kind = kind_of(value)
-        self.value(f"{kind}:{factory_of(value)}" if kind == "defaultdict" else kind, 0)
-        if kind in TABLES:
+        self.value(said_of(value), 0)
+        if kind_of(value) in TABLES:
             self._table.shares |= is_shared(value, self._table.tables(value))
         self.content(value, depth)
 
@@ -465,17 +454,16 @@ class _Reader(_Decoder):
         self._table.expect(key)
         if type(said) is not str:
             raise WireError("a carried value of no known kind")
-        kind, _, factory = said.partition(":")
-        held = blank(kind, factory)
-        if kind not in WHOLE:
+        kind, held = said.partition(":")[0], blank(said)
+        if kind not in TABLES:
             self._table.learn(key, held)  # what is in it may refer to it
         content = self.value(depth)
         if kind_of(content) != kind and type(content) is not Unsupported:
             raise WireError("a carried value of another kind than was said")
-        if kind in WHOLE:
+        if kind in TABLES:
             held = content
             self._table.learn(key, held)
-        elif kind_of(content) == kind:
+        else:
             change(held, content)
         self._table.met(held, said)
         return held
@@ -540,7 +528,8 @@ class Held(ObjectTable):
             action, key, args, kwargs = loads(request)
             args = (self.known(key), *args)
         else:
-            action, args, kwargs = self.decode(request)
+            action, args, named = self.decode(request)
+            kwargs = dict(named)
         try:
             if action == INVOKE:
                 action, args = "call", (getattr(args[0], args[1]), *args[2:])

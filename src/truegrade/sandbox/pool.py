@@ -165,7 +165,6 @@ class Sandbox:
         code: bytes = b"",
         classes: Sequence[str] | None = None,
         files: bool = False,
-        values: Sequence[str] = (),
         origins: Sequence[str] | None = None,
         lent: Sequence[str] = (),
         carries: bool = False,
@@ -180,12 +179,12 @@ class Sandbox:
             entry_points: names bound, in the tests, to proxies of the program's functions.
             trusted: source run before the tests, in their namespace: imports and helpers they use.
             code: of the tests, marshalled, where it is at hand; the text is then for messages alone.
-                ``truegrade_invoke(it, "method", ...)`` in it calls a method by one message instead of two.
+                ``truegrade_invoke(it, "method", ...)`` in it calls a method by one message instead of two, and
+                ``truegrade_value("name")`` is what the program binds a name to.
             classes: names of classes of the program that the tests use. Given, even empty, objects cross:
                 those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
                 and built-in types and functions. None: plain values only.
             files: whether what either changes in its working folder crosses with each call and answer.
-            values: names of the program that stand for values, where objects cross.
             origins: where its objects may cross (`truegrade.sandbox.stand_ins.code_of`); None: anywhere.
             lent: packages whose objects stay with the program and cross like its own.
             carries: whether what the program does to its arguments is done to the tests' copies of them
@@ -201,7 +200,7 @@ class Sandbox:
         """
         judged = partial(
             modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, code=code,
-            classes=classes, files=files, values=values, origins=origins, lent=lent, carries=carries,
+            classes=classes, files=files, origins=origins, lent=lent, carries=carries,
             preload=preload,
         )  # fmt: skip
         try:

@@ -304,7 +304,7 @@ class StandIns(ObjectTable):
         depth = 1 if self.carries else MARSHAL_DEPTH  # what is carried needs a key
         if not (self._owned or self._carried) and self.knows(args[0]) and is_plain((args[1:], kwargs), depth):
             return dumps((action, self.key(args[0]), args[1:], kwargs), MARSHAL_VERSION)
-        return self.encode((action, args, kwargs), REQUEST_BYTES)
+        return self.encode((action, args, tuple(kwargs.items())), REQUEST_BYTES)
 
     def invoke(self, target: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """``target.name(*args, **kwargs)``, of an object of the program in one request."""
@@ -340,7 +340,6 @@ def stand_ins(
     classes: Sequence[str],
     trusted: Mapping[str, Any],
     *,
-    values: Sequence[str] = (),
     origins: frozenset[str] | None = None,
     lent: Sequence[str] = (),
     carries: bool = False,
@@ -352,7 +351,6 @@ def stand_ins(
         names: functions that the tests call.
         classes: of the program, which the tests name; if there are none, its objects are opaque.
         trusted: what the source with the tests' own classes has defined.
-        values: names of the program that stand for values.
         origins: where objects of the program may cross; None for everywhere.
         lent: packages whose objects cross as well.
         carries: whether values that can change are carried.
