@@ -109,6 +109,13 @@ def long(tree: ast.Module, entry_point: str) -> str | None:
     return "# The steps of the solution follow, one after the other.\n" * _LONG_LINES + _source(tree) + "\n"
 
 
+def defined_behind(tree: ast.Module, entry_point: str) -> str | None:
+    """Another function, which nothing calls, is defined behind the entry point."""
+    if entry_of(tree, entry_point) is None:
+        return None
+    return f"{_source(tree)}\n\ndef {fresh('show', all_names(tree))}(value):\n    return str(value)\n"
+
+
 def helper(tree: ast.Module, entry_point: str) -> str | None:
     """Another function does the work, and the entry point calls it."""
     entry = movable(tree, entry_point)
@@ -396,6 +403,7 @@ GRADER_REWRITINGS: dict[str, GraderRewriting] = {
     "non-ascii": non_ascii,
     "long": long,
     "import-used": import_used,
+    "defined-behind": defined_behind,
     "helper": helper,
     "main-guard": main_guard,
     "prints": prints,
@@ -416,6 +424,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
             ("import-used", "helper", "static-method", "global-constant"),
             "needs an import, helper, class or constant beside the function",
         ),
+        "defined-behind": "defines another function behind the one that is asked for",
         "main-guard": "has a main guard",
         "prints": "prints a line",
         "type-hints": "has type hints",
