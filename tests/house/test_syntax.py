@@ -70,7 +70,7 @@ def test_a_process_that_is_forked_while_a_thread_parses_parses_itself():
 
 @pytest.mark.parametrize(
     "source",
-    ["ast.parse(text)", "ast.literal_eval(text)", "compile(tree, name, mode)", "compile(s, f, m, ast.PyCF_ONLY_AST)"],
+    ["ast.parse(text)", "ast.literal_eval(text)", "compile(tree, name, mode)", "compile(s, f, ast.PyCF_ONLY_AST)"],
 )  # fmt: skip
 def test_the_other_ways_are_found(source):
     assert OTHERWISE.search(source)

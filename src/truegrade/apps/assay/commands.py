@@ -191,10 +191,10 @@ def measure(
     if met:
         graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
-        if condition is not None and (silent := max(silenced(condition, one) for _, one in met)):
-            told = f"({condition.text}) or no_verdict > N"
+        if condition is not None and (unheard := max(silenced(condition, one) for _, one in met)):
+            others = f"({condition.text}) or no_verdict > N"
             echo(
-                f"note: {silent} programs got no verdict, so what it asks is not known; {told!r} judges the rest",
+                f"note: {unheard} programs got no verdict, so it is not known; {others!r} judges the rest",
                 err=True,
             )
     if unusable or met:
