@@ -70,7 +70,7 @@ def test_local_models_without_what_they_need(monkeypatch, tmp_path):
         UserError, match=r"needs torch and transformers, not installed here: pip install 'truegrade\[local\]'"
     ):
         open_model("hf/org/name")
-    with pytest.raises(UserError, match="torch and transformers and peft and accelerate not"):
+    with pytest.raises(UserError, match="torch and transformers and peft and accelerate, not"):
         open_model("hf/org/name", args={"adapter": str(tmp_path), "device": "map"})
     monkeypatch.setattr("truegrade.models.embedded._FOLDERS", {"truegrade-micro": Path("nowhere")})
     with pytest.raises(UserError, match="without the weights of truegrade-micro"):
