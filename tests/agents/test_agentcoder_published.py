@@ -168,6 +168,13 @@ def test_the_tester_may_have_a_model_of_its_own_with_its_own_price(two_services)
     assert "openai-compatible/writer" in page and "openai-compatible/checker" in page
 
 
+def test_the_run_s_address_is_that_of_every_role(play, says, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")  # with which the provider's own address would be asked
+    run, asked = play(says(GOOD), says(RIGHT_TEST), agent_args={"tester_model": "openai/gpt-3.5-turbo-1106"})
+    assert (len(asked.of("programmer")), len(asked.of("tester"))) == (5, 5)
+    assert run.summary["agent"]["by_agent"]["tester"]["model"] == "openai/gpt-3.5-turbo-1106"
+
+
 def test_the_tester_s_model_is_part_of_the_run_and_is_resumed(two_services, tmp_path):
     asked, programmer, tester = two_services
     run = truegrade.run("humaneval", **asked)
@@ -193,7 +200,10 @@ def test_without_a_model_of_its_own_the_tester_is_not_in_the_manifest(play, says
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"tester_model": "openai/gpt-3.5-turbo-1106"}, "OPENAI_API_KEY"),
+        (
+            {"tester_model": "openai/gpt-3.5-turbo-1106", "tester_base_url": "https://api.openai.com/v1"},
+            "OPENAI_API_KEY",
+        ),
         ({"tester_model": "baseline/lookup"}, "cannot answer what an agent asks"),
         ({"tester_base_url": "http://localhost:1"}, "name it with tester_model"),
         ({"tester_model": "openai-compatible/m", "tester_base_url": "http://u:k@localhost:1"}, "holds a key"),

@@ -141,7 +141,7 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType(
         "shown_tests": "MBPP: how many of the data set's own tests the programmer's prompt shows; with 0 it names"
         " the function instead",
         "tester_model": "the model that is asked for tests; without it the run's",
-        "tester_base_url": "where that model is served, if not at its provider's own address",
+        "tester_base_url": "where that model is served; without it the run's base_url, else its provider's",
         "tester_args": 'its model arguments, as JSON: {"input_price": 1, "output_price": 2}',
     }
 )

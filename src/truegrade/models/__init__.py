@@ -312,6 +312,17 @@ def _service_opener(protocol: Protocol) -> ServiceOpener:
     return open_openai
 
 
+def is_served(name: str) -> bool:
+    """Whether a model is asked at an address, so that `open_model` takes a ``base_url`` for it.
+
+    Raises:
+        UnknownName: no such preset or provider.
+    """
+    name = full_name(name)
+    here = name.startswith((*IN_PROCESS, "replay:", "baseline/"))
+    return not here and provider_of(name)[0].value.open is None
+
+
 def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:
     if base_url is not None:
         raise UserError(f"model {name!r} is not served anywhere: leave `base_url` out")

@@ -18,7 +18,7 @@ from truegrade.agents import Agent, find_agent
 from truegrade.agents.session import CPU_S, NO_MODELS, AgentModel, official_tests, packages, role_models
 from truegrade.agents.steps import Role, StepLog, visible_problem
 from truegrade.errors import ModelError, UserError
-from truegrade.models import checked_model, find_preset, open_model, provider_origin
+from truegrade.models import checked_model, find_preset, is_served, open_model, provider_origin
 from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.local import ARGUMENT, LocalModel
 from truegrade.models.probe import Seen, Style, probe_model, replies
@@ -167,8 +167,15 @@ def probe_for(model: Model, prompt_set: PromptSet, n: int) -> ProbeReport:
     return report
 
 
-def open_role_models(agent: Agent | None, request_policy: RequestPolicy) -> dict[Role, Model]:
+def open_role_models(
+    agent: Agent | None, base_url: str | None, request_policy: RequestPolicy
+) -> dict[Role, Model]:
     """Open the models of an agent's roles that have one of their own; the run's request policy bounds each.
+
+    Args:
+        agent: of the run.
+        base_url: the run's, where a role's model that a service serves is asked unless it names an address.
+        request_policy: the run's.
 
     Raises:
         UserError: as `open_asked`, an address holds a key, or a model has only stored or looked-up answers.
@@ -183,7 +190,8 @@ def open_role_models(agent: Agent | None, request_policy: RequestPolicy) -> dict
                 f"`agent_args` {role}_base_url holds a key: it would be stored; use {role}_args"
                 " api_key_env, which names a variable"
             )
-        opened[role] = open_asked(own.name, own.base_url, request_policy, own.args, {})
+        where = own.base_url or (base_url if is_served(own.name) else None)
+        opened[role] = open_asked(own.name, where, request_policy, own.args, {})
     return opened
 
 

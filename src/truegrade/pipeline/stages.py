@@ -238,7 +238,7 @@ def prepare(
         notice(f"not scored ({reason}): {named}")
     asked = open_asked(settings.model, settings.base_url, settings.request_policy, model_args, prompt_set.problems)
     wanted = sampling_of(settings.model, settings.sampling)
-    role_models = open_role_models(worker, asked.request_policy)
+    role_models = open_role_models(worker, settings.base_url, asked.request_policy)
     for model in (asked, *role_models.values()):
         check_followed(model, wanted, (prompt for _, prompt in prompt_set.items))
     batches = plan_batches(asked, wanted, settings.cache, worker, poll_s) if settings.batch else None

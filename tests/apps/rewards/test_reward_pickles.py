@@ -137,7 +137,7 @@ def test_cloudpickle_takes_it_within_a_function(in_process):
 @pytest.mark.parametrize(
     "made",
     [TruegradeEvaluator(profile="strict"), compute_score, Telemetry(), TruthCache(7, 9), reward_grader,
-     RewardLimits(), PolicyReply(text="x", ground_truth=SQUARES), PolicyReply(messages=[{"role": "assistant", "content": "x"}])],
+     RewardLimits(), PolicyReply(text="x", ground_truth=SQUARES), PolicyReply(messages=[{"content": "x"}])],
     ids=lambda it: getattr(it, "__name__", type(it).__name__),
 )  # fmt: skip
 def test_the_others_travel_too(made):

@@ -74,6 +74,22 @@ def test_a_field_at_fault_is_named(http, path, body, field):
     assert len(problem["detail"]) > 10
 
 
+@pytest.mark.parametrize("memory", [1, 64, 255])
+def test_sandboxfusions_clients_are_told_in_their_own_words_what_is_too_little(http, memory):
+    said = http.post("/run_code", json={**RUN, "memory_limit_MB": memory}).json()
+    assert said["field"] == "memory_limit_MB" and "memory_bytes" not in said["detail"]
+    assert f"{memory} MB" in said["detail"] and "256" in said["detail"]
+    assert http.post("/run_code", json={**RUN, "memory_limit_MB": 256}).json()["status"] == "Success"
+    much = http.post("/run_code", json={**RUN, "memory_limit_MB": 2**40}).json()
+    assert much["field"] == "memory_limit_MB" and f"{2**40:g} MB" in much["detail"]
+
+
+def test_openrlhfs_client_is_told_of_the_label_that_it_sent(http):
+    label = {"task": {**TASK, "cpu_s": 99}}
+    said = http.post("/openrlhf", json={"query": ["x"], "prompts": [""], "labels": [label]}).json()
+    assert said["field"] == "labels[0]"
+
+
 @pytest.mark.parametrize(
     ("method", "path", "content", "headers", "status"),
     [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -39,8 +39,9 @@ _CPU_S = 5.0
 _CALL = "call"
 """Language of the block that holds a call."""
 _CALLS = "list, read, search, replace, run, submit"
-_LINES = re.compile(r"(.+?)(?:\s+(\d+))?(?:\s+(\d+))?")
-_REPLACE = re.compile(r"<{7} SEARCH\n(.+?)^={7}\n(.*?)^>{7} REPLACE\s*", re.DOTALL | re.MULTILINE)
+_SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH\n", "\n=======\n", "\n>>>>>>> REPLACE"
+_MOST_DIGITS = 9
+"""Of a line's number; a longer one is behind every file's end."""
 _RUN = """\
 _loading, _code, _run, _space = {loading!r}, {code!r}, exec, globals()
 _code = compile(_code, "snippet.py", "exec")
@@ -164,23 +165,43 @@ def _done(space: Workspace, edited: str, call: tuple[str, str, str]) -> tuple[st
 
 
 def _lines(files: Mapping[str, str], rest: str) -> str:
-    asked = _LINES.fullmatch(rest)
-    if asked is None or asked[1] not in files:
+    path, numbers = _path_and_lines(rest)
+    if path not in files:
         return f"error: no file `{rest}`; the call list names them"
-    lines = [f"{number:5} {line}" for number, line in enumerate(files[asked[1]].splitlines(), 1)]
-    shown = lines[max(int(asked[2] or 1) - 1, 0) : int(asked[3] or len(lines))]
+    lines = [f"{number:5} {line}" for number, line in enumerate(files[path].splitlines(), 1)]
+    first, last = (*numbers, len(lines))[:2] if numbers else (1, len(lines))
+    shown = lines[max(first - 1, 0) : last]
     return "\n".join(shown) or f"error: the file has {len(lines)} lines"
+
+
+def _path_and_lines(rest: str) -> tuple[str, list[int]]:
+    """A path, and the first and the last line behind it where they are given."""
+    path, numbers = rest, list[int]()
+    while len(numbers) < 2 and len(parts := path.rsplit(None, 1)) == 2 and parts[1].isdecimal():
+        path, number = parts
+        numbers.insert(0, int(number) if len(number) <= _MOST_DIGITS else sys.maxsize)
+    return path, numbers
+
+
+def _search_and_replace(body: str) -> tuple[str, str] | None:
+    """The lines to be replaced and those in their place; None where a part is missing."""
+    text = body.rstrip()
+    divider = text.find(_DIVIDER, len(_SEARCH))
+    behind = divider + len(_DIVIDER)
+    if not text.startswith(_SEARCH) or divider < 0 or not text[behind - 1 :].endswith(_REPLACE):
+        return None
+    return text[len(_SEARCH) : divider + 1], text[behind : len(text) - len(_REPLACE) + 1]
 
 
 def _replaced(space: Workspace, edited: str, path: str, body: str) -> tuple[str, str]:
     if path != space.path:
         return edited, f"refused: only {space.path} can be changed"
-    if (parts := _REPLACE.fullmatch(body)) is None:
+    if (parts := _search_and_replace(body)) is None:
         return edited, "error: replace needs a SEARCH part that is not empty, =======, and a REPLACE part"
-    whole, old = f"\n{edited}", f"\n{parts[1]}"
+    whole, old = f"\n{edited}", f"\n{parts[0]}"
     if (count := whole.count(old)) != 1:
         return edited, f"error: these lines stand {count} times in {path}; give lines that stand there once"
-    made = whole.replace(old, f"\n{parts[2]}")[1:]
+    made = whole.replace(old, f"\n{parts[1]}")[1:]
     try:
         space.function(made)
     except (SyntaxError, ValueError, RecursionError) as error:

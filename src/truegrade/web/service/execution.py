@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -12,7 +12,15 @@ from truegrade.errors import SandboxError
 from truegrade.records import FunctionTask, OracleTask, Problem, Reason, Verdict
 from truegrade.sandbox import Limits, Outcome
 from truegrade.sandbox.limits import MIB
-from truegrade.web.messages import ExecuteRequest, ExecuteResponse, Seconds, Submission, stopping, unprocessable
+from truegrade.web.messages import (
+    MIN_MEMORY_BYTES,
+    ExecuteRequest,
+    ExecuteResponse,
+    Seconds,
+    Submission,
+    stopping,
+    unprocessable,
+)
 from truegrade.web.service.grading_service import ServiceSettings
 from truegrade.web.service.jobs import Executors
 from truegrade.web.service.workload import doubtful, steadily, unknown
@@ -20,7 +28,25 @@ from truegrade.web.service.workload import doubtful, steadily, unknown
 # -------------------------------------------------- ``/v1/execute``: one program, run as a script in the jail.
 
 DEFAULT_S = 10.0
-OWN_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+class LimitName(NamedTuple):
+    """What a client calls a limit."""
+
+    field: str
+    unit: str
+    size: int = 1
+    """Of the unit, in ours."""
+
+
+OWN_NAMES: Mapping[str, LimitName] = MappingProxyType(
+    {
+        "cpu_s": LimitName("cpu_s", "seconds"),
+        "wall_s": LimitName("wall_s", "seconds"),
+        "memory_bytes": LimitName("memory_bytes", "bytes"),
+    }
+)
+"""By our names."""
 
 
 def default_s(settings: ServiceSettings) -> float:
@@ -28,25 +54,29 @@ def default_s(settings: ServiceSettings) -> float:
     return min(DEFAULT_S, settings.max_cpu_s)
 
 
-def check_limits(request: ExecuteRequest, settings: ServiceSettings, names: Mapping[str, str] = OWN_NAMES) -> None:
+def check_limits(
+    request: ExecuteRequest, settings: ServiceSettings, names: Mapping[str, LimitName] = OWN_NAMES
+) -> None:
     """Hold the limits asked for against those of the service.
 
     Args:
         request: with the limits.
         settings: of the service.
-        names: what the client calls the fields, where that is not what we do.
+        names: what the client calls the limits.
 
     Raises:
         Refusal: one is higher.
     """
     highest = {
-        "cpu_s": (request.cpu_s, settings.max_cpu_s, "seconds"),
-        "wall_s": (request.wall_s, Limits(cpu_s=settings.max_cpu_s).wall_backstop_s, "seconds"),
-        "memory_bytes": (request.memory_bytes, settings.max_memory_bytes, "bytes"),
+        "cpu_s": (request.cpu_s, settings.max_cpu_s),
+        "wall_s": (request.wall_s, Limits(cpu_s=settings.max_cpu_s).wall_backstop_s),
+        "memory_bytes": (request.memory_bytes, settings.max_memory_bytes),
     }
-    for field, (asked, most, unit) in highest.items():
+    for name, (asked, most) in highest.items():
         if asked is not None and asked > most:
-            raise unprocessable(f"{asked:g} {unit}; this service allows at most {most:g}", names.get(field, field))
+            field, unit, size = names[name]
+            words = f"{asked / size:g} {unit}; this service allows at most {most / size:g}"
+            raise unprocessable(words, field)
 
 
 def execute(
@@ -113,7 +143,11 @@ def _response(outcome: Outcome, level: int) -> ExecuteResponse:
 
 DATASETS = {"humaneval_python": "humaneval"}
 """Their name of a data set -> ours (sandbox/configs/ci.yaml)."""
-LIMIT_NAMES = {"cpu_s": "run_timeout", "wall_s": "run_timeout", "memory_bytes": "memory_limit_MB"}
+LIMIT_NAMES = {
+    "cpu_s": LimitName("run_timeout", "seconds"),
+    "wall_s": LimitName("run_timeout", "seconds"),
+    "memory_bytes": LimitName("memory_limit_MB", "MB", MIB),
+}
 """Our name of a limit -> theirs."""
 NOT_SPOKEN = {
     "/run_jupyter": "it runs no notebook cells; send programs to /run_code",
@@ -153,7 +187,7 @@ class RunCodeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     run_timeout: Seconds | None = None
     """By default 10, or the service's limit where that is lower."""
     memory_limit_MB: Annotated[int, msgspec.Meta(ge=-1)] = -1  # noqa: N815 - theirs
-    """-1 and 0 for the service's limit."""
+    """-1 and 0 for the service's limit; else at least 256, with less of which no interpreter starts."""
     files: Empty = {}
     """Not offered."""
     fetch_files: Annotated[list[str], msgspec.Meta(max_length=0)] = []
@@ -262,18 +296,17 @@ def to_execute(request: RunCodeRequest, default_s: float) -> ExecuteRequest:
         Refusal: the memory limit is too low for an interpreter.
     """
     memory_bytes = request.memory_limit_MB * MIB if request.memory_limit_MB > 0 else None
+    if memory_bytes is not None and memory_bytes < MIN_MEMORY_BYTES:
+        words = f"{request.memory_limit_MB} MB; no interpreter starts with less than {MIN_MEMORY_BYTES // MIB}"
+        raise unprocessable(f"{words}; send at least that, or -1 for this service's limit", "memory_limit_MB")
     timeout_s = default_s if request.run_timeout is None else request.run_timeout
-    own = {
-        "program": request.code,
-        "stdin": request.stdin or "",
-        "cpu_s": timeout_s,
-        "wall_s": timeout_s,
-        "memory_bytes": memory_bytes,
-    }
-    try:
-        return msgspec.convert(own, ExecuteRequest)
-    except msgspec.ValidationError as error:
-        raise unprocessable(str(error), "memory_limit_MB") from None
+    return ExecuteRequest(
+        program=request.code,
+        stdin=request.stdin or "",
+        cpu_s=timeout_s,
+        wall_s=timeout_s,
+        memory_bytes=memory_bytes,
+    )
 
 
 def run_code_response(ended: ExecuteResponse) -> RunCodeResponse:
