@@ -142,8 +142,10 @@ def test_what_pytest_alone_does_not_do_never_passes(sandbox, tests, words):
 
 SAID = {
     "a skip by pytest": (
-        ("import pytest\nfrom subject import double\n@pytest.mark.skipif(True, reason='needs a net')\n"
-        "def test_it():\n    double(1)\n"),
+        (
+            "import pytest\nfrom subject import double\n@pytest.mark.skipif(True, reason='needs a net')\n"
+            "def test_it():\n    double(1)\n"
+        ),
         "pytest", "no test was run; test_it was skipped: needs a net (",
     ),
     "a skip in a test": (
@@ -151,19 +153,25 @@ SAID = {
         "pytest", "no test was run; test_it was skipped: needs a net (",
     ),
     "a skip by unittest": (
-        ("import unittest\nfrom subject import double\nclass Test(unittest.TestCase):\n"
-        "    @unittest.skip('needs a net')\n    def test_it(self):\n        double(1)\n"),
+        (
+            "import unittest\nfrom subject import double\nclass Test(unittest.TestCase):\n"
+            "    @unittest.skip('needs a net')\n    def test_it(self):\n        double(1)\n"
+        ),
         "unittest", "no test was run; Test.test_it was skipped: needs a net (",
     ),
     "a strict xfail": (
-        ("import pytest\nfrom subject import double\n@pytest.mark.xfail(strict=True, reason='known')\n"
-        "def test_it():\n    assert double(1) == 2\ndef test_more():\n    assert double(1) == 2\n"),
+        (
+            "import pytest\nfrom subject import double\n@pytest.mark.xfail(strict=True, reason='known')\n"
+            "def test_it():\n    assert double(1) == 2\ndef test_more():\n    assert double(1) == 2\n"
+        ),
         "pytest", "test_it: AssertionError: [XPASS(strict)] known",
     ),
     "an expected failure": (
-        ("import unittest\nfrom subject import double\nclass Test(unittest.TestCase):\n"
-        "    @unittest.expectedFailure\n    def test_it(self):\n        double(1)\n"
-        "    def test_more(self):\n        double(1)\n"),
+        (
+            "import unittest\nfrom subject import double\nclass Test(unittest.TestCase):\n"
+            "    @unittest.expectedFailure\n    def test_it(self):\n        double(1)\n"
+            "    def test_more(self):\n        double(1)\n"
+        ),
         "unittest", "Test.test_it: it passed, and was expected to fail",
     ),
 }  # fmt: skip

@@ -21,7 +21,7 @@ _STATE = re.compile(
     r"|assert(No)?Logs|logging|getLogger|caplog|capfd|recwarn|gc|getrefcount|weakref|tracemalloc|resource|psutil"
     r"|set(trace|profile)|[gs]etrecursionlimit|getswitchinterval|getsignal|locale|getlocale|getcontext|localcontext"
     r"|getstate|get_state|get_fignums|fignum_exists|gcf|gca|rcParams|get_option|option_context|get_printoptions|geterr"
-    r"|threading|active_count|process_time(_ns)?|thread_time(_ns)?|getrusage|atexit|inspect|signature|globals|attrs"
+    r"|threading|active_count|process_time(_ns)?|thread_time(_ns)?|getrusage|atexit|inspect|globals|attrs"
     r"|expanduser|gettempdir|islink|is_symlink|symlink\w*|readlink|lstat|mkfifo|hardlink_to|samefile|chown"
     r"|st_(ino|nlink|uid|gid|atime\w*|ctime\w*)|get[ac]time"
 )
