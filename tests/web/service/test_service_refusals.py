@@ -84,12 +84,6 @@ def test_sandboxfusions_clients_are_told_in_their_own_words_what_is_too_little(h
     assert much["field"] == "memory_limit_MB" and f"{2**40:g} MB" in much["detail"]
 
 
-def test_openrlhfs_client_is_told_of_the_label_that_it_sent(http):
-    label = {"task": {**TASK, "cpu_s": 99}}
-    said = http.post("/openrlhf", json={"query": ["x"], "prompts": [""], "labels": [label]}).json()
-    assert said["field"] == "labels[0]"
-
-
 @pytest.mark.parametrize(
     ("method", "path", "content", "headers", "status"),
     [

@@ -124,10 +124,7 @@ async def _openrlhf(
     profile = service.catalogue.profile(service.settings.profiles[0], "profile")
     jobs = []
     for number, (sent, submission) in enumerate(trainer_protocols.openrlhf_queries(request)):
-        try:
-            problem = service.catalogue.inline(sent, "")
-        except Refusal as error:  # of a field that our reading of the label made
-            raise Refusal(error.status, error.detail, field=f"labels[{number}]") from None
+        problem = service.catalogue.inline(sent, f"labels[{number}]")
         service.catalogue.check_covered(profile, problem, f"labels[{number}]")
         jobs.append(service.grader.reward_job(problem, submission, profile))
     asked = JobOrigin("/openrlhf", "openrlhf")
