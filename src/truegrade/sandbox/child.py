@@ -15,21 +15,25 @@ from _weakrefset import WeakSet
 from gc import unfreeze
 from marshal import dumps, loads
 from mmap import MAP_PRIVATE, mmap
-from os import _exit, close, closerange, dup2, fork, getpid, pipe, waitpid, write
+from os import O_RDONLY, WNOHANG, _exit, close, closerange, dup2, fork, getpid, pipe, read, waitpid, write
+from os import open as open_fd
 from resource import RUSAGE_CHILDREN, getrusage
+from select import POLLIN, poll
 from time import process_time
 
 from truegrade.sandbox.endings import leave, may_act_when_freed
 from truegrade.sandbox.frames import (
+    READ_BYTES,
     READY,
     THE_END,
     TOKEN_BYTES,
     call_frame,
     called,
     ended_frame,
+    is_one_frame,
     job_frame,
+    most_bytes,
     pack,
-    read_all,
     read_frame,
     read_frames,
     take_file,
@@ -68,6 +72,8 @@ MODULE_NAME = "truegrade_candidate"
 """``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
 FILE_NAME = "<program>"
 RESERVE_BYTES = 1 << 20
+LOOK_MS = 20
+"""How often it is looked whether a fork has ended that has closed its answer."""
 REHEARSALS = 20
 """Python 3.11 and later rewrite code at its eighth call and what it found slow a few calls on."""
 REHEARSAL = """from typing import Any, Dict, List, Optional, Tuple, Union
@@ -241,34 +247,74 @@ def serve_in_forks(
         except BaseException as error:
             tell(fd, failed(token, error))
             return
-        pid, reading = forked(fd)
+        pid, streams = forked(fd)
         if pid == 0:
             zygote.bind()
             if "numpy" in sys.modules:  # asked here: the call alone copies ten pages
                 reseed(source)
             write_frame(fd, answer(function, value_bytes, digests, asked, name, (), {}))
             _exit(0)
-        said = read_all(reading, value_bytes)
-        close(reading)  # first: a fork that writes more than was read ends by that
-        status = waitpid(pid, 0)[1]
+        said, status = ended_fork(pid, streams, most_bytes(value_bytes))
         clean = zygote.leave_none and zygote.restored()
         of_forks = getrusage(RUSAGE_CHILDREN)
         before_s, forks_s = forks_s, of_forks.ru_utime + of_forks.ru_stime
         used_s, so_far_s = forks_s - before_s, forks_s + process_time()
-        frames = -1 if said is None else int(bool(said))
-        write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + (said or b""))
+        frames = 1 if is_one_frame(said) else -1 if said else 0
+        write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + said * (frames > 0))
 
 
-def forked(fd: int) -> tuple[int, int]:
-    """As `os.fork`, with a descriptor from which to read what the fork writes, whose ``fd`` is the other end."""
-    reading, writing = pipe()
+def forked(fd: int) -> tuple[int, list[int]]:
+    """As `os.fork`, with descriptors from which to read what the fork writes to ``fd``, stdout and stderr.
+
+    Its streams are its own: flags, locks, modes and what is still unread would be notes to the next fork.
+    """
+    pipes = [pipe(), pipe(), pipe()]
     pid = fork()
     if pid == 0:
-        dup2(writing, fd, False)
-        closerange(fd + 1, writing + 1)
+        (_, answers), (_, stdout), (_, stderr) = pipes
+        dup2(answers, fd, False)
+        dup2(stdout, 1)
+        dup2(stderr, 2)
+        stdin = open_fd("/dev/null", O_RDONLY)
+        dup2(stdin, 0)
+        closerange(fd + 1, stdin + 1)
     else:
-        close(writing)
-    return pid, reading
+        for _, writing in pipes:
+            close(writing)
+    return pid, [reading for reading, _ in pipes]
+
+
+def ended_fork(pid: int, streams: list[int], max_bytes: int) -> tuple[bytearray, int]:
+    """All that a fork has answered, and how it ended; what else it writes is passed on as if it were our own.
+
+    Args:
+        pid: of the fork.
+        streams: as `forked` gives them; they are closed.
+        max_bytes: of the answer; a fork that goes on to write then ends by that.
+    """
+    said, ended, answers = bytearray(), (0, 0), streams[0]
+    onto = dict(zip(streams, (-1, 1, 2), strict=True))
+    waiting = poll()
+    for stream in streams:
+        waiting.register(stream, POLLIN)
+    while onto and not ended[0]:
+        # What a fork leaves running, where it can, may hold its output for good.
+        arrived = waiting.poll(None if answers in onto else LOOK_MS)
+        for stream, _ in arrived:
+            part = read(stream, READ_BYTES)
+            if stream == answers:
+                said += part
+            elif part:
+                write_frame(onto[stream], part)
+            if not part or len(said) > max_bytes:
+                waiting.unregister(stream)
+                close(stream)
+                del onto[stream]
+        if not arrived:
+            ended = waitpid(pid, WNOHANG)
+    for stream in onto:
+        close(stream)
+    return said, (ended if ended[0] else waitpid(pid, 0))[1]
 
 
 def defined_classes(trusted: str) -> dict[str, type]:

@@ -192,20 +192,15 @@ def read_frame(fd: int) -> bytes | None:
     return b"".join(parts)
 
 
-def read_all(fd: int, max_bytes: int) -> bytes | None:
-    """The one frame that a stream holds up to its end; empty if it holds nothing, None if it holds anything else.
+def most_bytes(max_bytes: int) -> int:
+    """Length of the longest frame with a value of so many bytes."""
+    return HEADER.size + OVERHEAD_BYTES + max_bytes
 
-    Args:
-        fd: the stream, of which a program may have the other end.
-        max_bytes: bound on the value in the frame; more is not read.
-    """
-    parts, left = [], HEADER.size + OVERHEAD_BYTES + max_bytes + 1
-    while left and (part := read(fd, min(left, READ_BYTES))):
-        parts.append(part)
-        left -= len(part)
-    data = b"".join(parts)
-    framed = left and len(data) >= HEADER.size and HEADER.unpack_from(data)[0] == len(data) - HEADER.size
-    return data if framed or not data else None
+
+def is_one_frame(data: bytearray) -> bool:
+    """Whether these bytes are one frame, and nothing besides."""
+    size: int = HEADER.unpack_from(data)[0] if len(data) >= HEADER.size else -1
+    return size == len(data) - HEADER.size
 
 
 def read_frames(fd: int) -> Iterator[bytes]:
