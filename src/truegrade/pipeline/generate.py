@@ -26,6 +26,7 @@ from truegrade.records import (
     Problem,
     Prompt,
     SampleKey,
+    SuiteTask,
 )
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
@@ -285,7 +286,9 @@ def completion_of(
     seed: int | None = None,
 ) -> Completion:
     """The record of a reply; whatever continues a text for base models is marked as such."""
-    continues = prompt.style == "text" and isinstance(problem.task, FunctionTask | OracleTask | CasesTask)
+    continues = prompt.style == "text" and isinstance(
+        problem.task, FunctionTask | OracleTask | CasesTask | SuiteTask
+    )
     return Completion(
         benchmark=problem.benchmark,
         dataset_sha256=problem.dataset_sha256,
