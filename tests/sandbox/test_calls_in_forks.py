@@ -64,6 +64,29 @@ def test_files_are_gone_before_the_next_call(forks):
     assert outcome.status == wire.PASSED and found == [["0o40700"]] * 2
 
 
+def test_streams_are_as_no_call_before_has_left_them(forks):
+    sets = f(
+        "import fcntl, os\n"
+        "found = [fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND) for fd in range(3)]\n"
+        "found += [os.fstat(fd).st_mode & 0o7777 == 0o641 for fd in (1, 2)]\n"
+        "for fd in range(3): fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)\n"
+        "for fd in (1, 2): os.fchmod(fd, 0o641)\n"
+        "return found, os.read(0, 10)"
+    )
+    assert forks(sets, sets, sets)[1] == [([0, 0, 0, False, False], b"")] * 3
+
+
+def test_what_is_written_without_an_end_is_read_while_the_call_goes_on(forks):
+    writes = f("import os\nfor fd in (1, 2, 1): os.write(fd, b'x' * 200_000)\nreturn 'a' * 200_000")
+    assert forks(writes, RIGHT)[1] == ["a" * 200_000, 7]
+
+
+def test_a_call_that_closes_its_streams_ends_the_run_and_one_that_closes_its_output_does_not(forks):
+    outcome, found = forks(f("import os\nos.close(3)\nos.write(1, b'x' * 200_000)"), RIGHT)
+    assert outcome.status == wire.RUNTIME_ERROR and found == []
+    assert forks(f("import os\nos.close(1)\nos.close(2)\nreturn 7"), RIGHT)[1] == [7, 7]
+
+
 def test_a_call_that_ends_its_process_says_how_and_ends_the_run(forks):
     leaves = f("import os, sys\nsys.stderr.write('last words\\n')\nsys.stderr.flush()\nos._exit(3)")
     outcome, found = forks(RIGHT, leaves, RIGHT)
@@ -157,6 +180,17 @@ def test_where_a_process_could_outlive_its_call_no_other_is_made():
     found = []
     with Sandbox(LIMITS, workers=1, max_level=1, allow_unsafe=True) as sandbox:
         calls = [(), (RIGHT,), (RIGHT,)]
+        outcome = sandbox.call(
+            PROGRAM, "run", calls, lambda _, result: found.append(result.value) or True, forks=True
+        )
+    assert (outcome.status, found) == (wire.PASSED, [1, 7])
+
+
+def test_what_a_call_leaves_running_with_its_output_is_not_waited_for():
+    leaves = f("import os, time\nif os.fork() == 0:\n    os.close(3)\n    time.sleep(60)\nreturn 7")
+    found = []
+    with Sandbox(LIMITS, workers=1, max_level=1, allow_unsafe=True) as sandbox:
+        calls = [(), (leaves,), (RIGHT,)]
         outcome = sandbox.call(
             PROGRAM, "run", calls, lambda _, result: found.append(result.value) or True, forks=True
         )

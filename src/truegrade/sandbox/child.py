@@ -15,22 +15,25 @@ from _weakrefset import WeakSet
 from gc import unfreeze
 from marshal import dumps, loads
 from mmap import MAP_PRIVATE, mmap
-from os import O_RDONLY, _exit, close, closerange, dup2, fork, getpid, pipe, waitpid, write
+from os import O_RDONLY, WNOHANG, _exit, close, closerange, dup2, fork, getpid, pipe, read, waitpid, write
 from os import open as open_fd
 from resource import RUSAGE_CHILDREN, getrusage
+from select import POLLIN, poll
 from time import process_time
 
 from truegrade.sandbox.endings import leave, may_act_when_freed
 from truegrade.sandbox.frames import (
+    READ_BYTES,
     READY,
     THE_END,
     TOKEN_BYTES,
     call_frame,
     called,
     ended_frame,
+    is_one_frame,
     job_frame,
+    most_bytes,
     pack,
-    read_all,
     read_frame,
     read_frames,
     take_file,
@@ -69,6 +72,8 @@ MODULE_NAME = "truegrade_candidate"
 """``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
 FILE_NAME = "<program>"
 RESERVE_BYTES = 1 << 20
+LOOK_MS = 20
+"""How often it is looked whether a fork has ended that has closed its answer."""
 REHEARSALS = 20
 """Python 3.11 and later rewrite code at its eighth call and what it found slow a few calls on."""
 REHEARSAL = """from typing import Any, Dict, List, Optional, Tuple, Union
@@ -176,7 +181,7 @@ def serve(
     names: Sequence[str],
     value_bytes: int,
     digests: bool,
-    classes: tuple[str, bool, list[str], bool] | None = None,
+    classes: tuple[str, bool, list[str]] | None = None,
     files: bool = False,
 ) -> None:
     """Run the source as a module, then answer calls of its functions until the stream closes.
@@ -185,22 +190,18 @@ def serve(
         names: functions that will be called.
         value_bytes: bound on a returned value.
         digests: whether one of too many values is sent as its digest.
-        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, whether
-            those of the program cross too, packages whose objects do, and whether values that can change are
-            carried.
+        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, and whether
+            those of the program cross too, and packages whose objects do.
         files: whether those of the working folder cross (`truegrade.sandbox.mirror`).
     """
     mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
-    own = None if classes is None else given_by(classes[0])
+    own = None if classes is None else defined_classes(classes[0])
     pid = getpid()
     namespace = load(fd, source, token, names)
     if namespace is None:
         return
     if classes is not None and own is not None:
-        _, remote, lent, carries = classes
-        how = describe if carries else None
-        held = Held(own_classes(own), namespace, value_bytes, remote=remote, lent=lent, describe=how, given=own)
-        namespace = {PROGRAM: held.perform}
+        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1], lent=classes[2]).perform}
     if mirror is not None:
         namespace = {FILES: MirroredCalls(namespace, mirror).perform}
     for request in read_frames(fd):
@@ -246,50 +247,81 @@ def serve_in_forks(
         except BaseException as error:
             tell(fd, failed(token, error))
             return
-        pid, answers, outputs = forked(fd)
+        pid, streams = forked(fd)
         if pid == 0:
             zygote.bind()
             if "numpy" in sys.modules:  # asked here: the call alone copies ten pages
                 reseed(source)
             write_frame(fd, answer(function, value_bytes, digests, asked, name, (), {}))
             _exit(0)
-        said = read_all(answers, value_bytes, outputs)
-        status = waitpid(pid, 0)[1]
+        said, status = ended_fork(pid, streams, most_bytes(value_bytes))
         clean = zygote.leave_none and zygote.restored()
         of_forks = getrusage(RUSAGE_CHILDREN)
         before_s, forks_s = forks_s, of_forks.ru_utime + of_forks.ru_stime
         used_s, so_far_s = forks_s - before_s, forks_s + process_time()
-        frames = -1 if said is None else int(bool(said))
-        write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + (said or b""))
+        frames = 1 if is_one_frame(said) else -1 if said else 0
+        write_frame(fd, ended_frame(token, status, used_s, so_far_s, clean, frames) + said * (frames > 0))
 
 
-def forked(fd: int) -> tuple[int, int, dict[int, int]]:
-    """As `os.fork`, with streams of the fork's own, so that nothing it sets of one is seen by the next.
+def forked(fd: int) -> tuple[int, list[int]]:
+    """As `os.fork`, with descriptors from which to read what the fork writes to ``fd``, stdout and stderr.
 
-    Returns:
-        What `os.fork` does; here, a descriptor of what the fork writes to ``fd``, and those of what it writes to
-        stdout and stderr with the numbers of these streams.
+    Its streams are its own: flags, locks, modes and what is still unread would be notes to the next fork.
     """
-    ends = {number: pipe() for number in (1, 2, fd)}
+    pipes = [pipe(), pipe(), pipe()]
     pid = fork()
     if pid == 0:
-        nothing = open_fd("/dev/null", O_RDONLY)  # opened last, so all others lie below
-        dup2(nothing, 0)
-        for number, (_, writing) in ends.items():
-            dup2(writing, number, number != fd)
-        closerange(fd + 1, nothing + 1)
-        return 0, -1, {}
-    for _, writing in ends.values():
-        close(writing)
-    answers, _ = ends.pop(fd)
-    return pid, answers, {reading: number for number, (reading, _) in ends.items()}
+        (_, answers), (_, stdout), (_, stderr) = pipes
+        dup2(answers, fd, False)
+        dup2(stdout, 1)
+        dup2(stderr, 2)
+        stdin = open_fd("/dev/null", O_RDONLY)
+        dup2(stdin, 0)
+        closerange(fd + 1, stdin + 1)
+    else:
+        for _, writing in pipes:
+            close(writing)
+    return pid, [reading for reading, _ in pipes]
 
 
-def given_by(trusted: str) -> dict[str, Any]:
-    """What the source of the tests' own classes defines; the judge has seen that it runs."""
+def ended_fork(pid: int, streams: list[int], max_bytes: int) -> tuple[bytearray, int]:
+    """All that a fork has answered, and how it ended; what else it writes is passed on as if it were our own.
+
+    Args:
+        pid: of the fork.
+        streams: as `forked` gives them; they are closed.
+        max_bytes: of the answer; a fork that goes on to write then ends by that.
+    """
+    said, ended, answers = bytearray(), (0, 0), streams[0]
+    onto = dict(zip(streams, (-1, 1, 2), strict=True))
+    waiting = poll()
+    for stream in streams:
+        waiting.register(stream, POLLIN)
+    while onto and not ended[0]:
+        # What a fork leaves running, where it can, may hold its output for good.
+        arrived = waiting.poll(None if answers in onto else LOOK_MS)
+        for stream, _ in arrived:
+            part = read(stream, READ_BYTES)
+            if stream == answers:
+                said += part
+            elif part:
+                write_frame(onto[stream], part)
+            if not part or len(said) > max_bytes:
+                waiting.unregister(stream)
+                close(stream)
+                del onto[stream]
+        if not arrived:
+            ended = waitpid(pid, WNOHANG)
+    for stream in onto:
+        close(stream)
+    return said, (ended if ended[0] else waitpid(pid, 0))[1]
+
+
+def defined_classes(trusted: str) -> dict[str, type]:
+    """The tests' own classes, by name; the judge has seen that their source runs."""
     namespace: dict[str, Any] = {"__name__": TESTS_MODULE}
     exec(compile(trusted, "<trusted>", "exec", dont_inherit=True), namespace)
-    return namespace
+    return own_classes(namespace)
 
 
 def inside(

@@ -377,7 +377,7 @@ class Fresh:
         self._settings, self._make_rules, self._leave = settings, rules, leaving.installer()
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._numbers = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-        self._stack = mmap(-1, STACK_BYTES, MAP_PRIVATE)  # the default is shared with every run to come
+        self._stack = mmap(-1, STACK_BYTES, MAP_PRIVATE)  # unless told so, every run would share it
         self._top = ctypes.addressof(ctypes.c_char.from_buffer(self._stack)) + STACK_BYTES - 64
         self._wait = ctypes.cast(self._libc.pause, ctypes.c_void_p)
         self._rules = rules()

@@ -23,7 +23,6 @@ import struct
 from _socket import AF_UNIX, CMSG_SPACE, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 from marshal import dumps, loads
 from os import close, dup2, read, write  # bound now: a published harness' guard may set names in `os` to None
-from select import POLLIN, poll
 
 from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
@@ -193,36 +192,15 @@ def read_frame(fd: int) -> bytes | None:
     return b"".join(parts)
 
 
-def read_all(fd: int, max_bytes: int, others: dict[int, int]) -> bytes | None:
-    """The one frame that a fork writes; empty if it writes nothing, None if it writes anything else.
+def most_bytes(max_bytes: int) -> int:
+    """Length of the longest frame with a value of so many bytes."""
+    return HEADER.size + OVERHEAD_BYTES + max_bytes
 
-    Args:
-        fd: what the fork writes; like the others it is read up to its end, and closed.
-        max_bytes: bound on the value in the frame. Once more has come the stream is closed, so that who writes on
-            ends by that.
-        others: what else the fork writes, each with the descriptor that it is passed on to.
-    """
-    parts, left = [], HEADER.size + OVERHEAD_BYTES + max_bytes + 1
-    streams, under_way = poll(), {fd, *others}
-    for stream in under_way:
-        streams.register(stream, POLLIN)
-    while under_way:
-        for stream, _ in streams.poll():
-            part = read(stream, min(left, READ_BYTES) if stream == fd else READ_BYTES)
-            if stream == fd:
-                parts.append(part)
-                left -= len(part)
-                ended = not part or not left
-            else:
-                write_frame(others[stream], part)
-                ended = not part
-            if ended:
-                streams.unregister(stream)
-                close(stream)
-                under_way.remove(stream)
-    data = b"".join(parts)
-    framed = left and len(data) >= HEADER.size and HEADER.unpack_from(data)[0] == len(data) - HEADER.size
-    return data if framed or not data else None
+
+def is_one_frame(data: bytearray) -> bool:
+    """Whether these bytes are one frame, and nothing besides."""
+    size: int = HEADER.unpack_from(data)[0] if len(data) >= HEADER.size else -1
+    return size == len(data) - HEADER.size
 
 
 def read_frames(fd: int) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ from os import (
     pipe,
     pread,
     setsid,
+    stat,
     statvfs,
     utime,
     waitpid,
@@ -181,6 +182,7 @@ class ZygoteServer:
         if settings["later"]:
             preload(settings["later"], alone=not settings["processes"])
             self._emptied()
+        self._sizes = self._found_sizes()
         if self._tasks is not None:
             limit_tasks(self._tasks)
         # PID 1 is immune to them. A shell's background job and nohup ignore them, and so would programs.
@@ -320,8 +322,14 @@ class ZygoteServer:
         return REPORT.pack(self._status or 0, used_s, min(left, 255), self.restored())
 
     def restored(self) -> bool:
-        """Empty all that programs may write to; whether nothing of it is held any more."""
-        return self._emptied() and (self._room is None or self._freed(self._room))
+        """Empty all that programs may write to; whether nothing of it is held any more, nor to be seen."""
+        if not self._emptied() or self._found_sizes() != self._sizes:
+            return False
+        return self._room is None or self._freed(self._room)
+
+    def _found_sizes(self) -> list[int]:
+        """Of the folders themselves: that of ext4 never shrinks, and would tell how many files were in it."""
+        return [stat(folder).st_size for folder, _ in self._written]  # noqa: PTH116
 
     def _emptied(self) -> bool:
         """Empty all that programs may write to; whether it is as they found it."""
