@@ -181,7 +181,7 @@ def serve(
     names: Sequence[str],
     value_bytes: int,
     digests: bool,
-    classes: tuple[str, bool, list[str]] | None = None,
+    classes: tuple[str, bool, list[str], bool] | None = None,
     files: bool = False,
 ) -> None:
     """Run the source as a module, then answer calls of its functions until the stream closes.
@@ -190,18 +190,22 @@ def serve(
         names: functions that will be called.
         value_bytes: bound on a returned value.
         digests: whether one of too many values is sent as its digest.
-        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, and whether
-            those of the program cross too, and packages whose objects do.
+        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, whether
+            those of the program cross too, packages whose objects do, and whether values that can change are
+            carried.
         files: whether those of the working folder cross (`truegrade.sandbox.mirror`).
     """
     mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
-    own = None if classes is None else defined_classes(classes[0])
+    own = None if classes is None else given_by(classes[0])
     pid = getpid()
     namespace = load(fd, source, token, names)
     if namespace is None:
         return
     if classes is not None and own is not None:
-        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1], lent=classes[2]).perform}
+        _, remote, lent, carries = classes
+        how = describe if carries else None
+        held = Held(own_classes(own), namespace, value_bytes, remote=remote, lent=lent, describe=how, given=own)
+        namespace = {PROGRAM: held.perform}
     if mirror is not None:
         namespace = {FILES: MirroredCalls(namespace, mirror).perform}
     for request in read_frames(fd):
@@ -317,11 +321,11 @@ def ended_fork(pid: int, streams: list[int], max_bytes: int) -> tuple[bytearray,
     return said, (ended if ended[0] else waitpid(pid, 0))[1]
 
 
-def defined_classes(trusted: str) -> dict[str, type]:
-    """The tests' own classes, by name; the judge has seen that their source runs."""
+def given_by(trusted: str) -> dict[str, Any]:
+    """What the source of the tests' own classes defines; the judge has seen that it runs."""
     namespace: dict[str, Any] = {"__name__": TESTS_MODULE}
     exec(compile(trusted, "<trusted>", "exec", dont_inherit=True), namespace)
-    return own_classes(namespace)
+    return namespace
 
 
 def inside(
