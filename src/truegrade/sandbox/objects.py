@@ -452,7 +452,7 @@ class _Reader(_Decoder):
         self.take(1)
         key, said = super().value(depth), super().value(depth)
         self._table.expect(key)
-        if type(said) is not str:
+        if type(said) is not str or not self._table.carries:
             raise WireError("a carried value of no known kind")
         kind, held = said.partition(":")[0], blank(said)
         if kind not in TABLES:

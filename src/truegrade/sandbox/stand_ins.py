@@ -184,7 +184,7 @@ class StandIns(ObjectTable):
     def placed(self, value: Any, place: str) -> Any:
         """An object of the program only where one of the reference's was; elsewhere a value was due."""
         if type(value) is not Remote:
-            self.tied |= kind_of(value) != ""
+            self.tied |= self.carries and kind_of(value) != ""
             return value
         if not self._origin.endswith("|()"):  # the items of a list that no function of the program made are alike
             place = re.sub(r"\*\d+", "*", place)
@@ -250,7 +250,8 @@ class StandIns(ObjectTable):
 
     def same(self, one: object, other: object) -> bool:
         """``one is other``, and a doubt where neither has an identity that crosses."""
-        if one is not other and type(one) is type(other) and type(one) is not Remote and not kind_of(one):
+        known = type(one) is Remote or kind_of(one) or self.owns(one)
+        if one is not other and type(one) is type(other) and not known:
             with suppress(Exception):
                 if one == other:
                     self.doubts.add("it is asked whether two equal values are one")
