@@ -19,7 +19,7 @@ import truegrade
 from tools import check_dist
 from tools.changelog import disagreement, sections
 from tools.try_extras import HEAVY, USES, Tried, line
-from truegrade.extras import EXTRAS
+from truegrade.files.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

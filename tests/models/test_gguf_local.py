@@ -198,9 +198,7 @@ def test_refusals(tiny, model, tmp_path):
 def test_what_is_not_installed(monkeypatch):
     absent = {"xllamacpp"}
     real = importlib.util.find_spec
-    monkeypatch.setattr(
-        "truegrade.models.providers.find_spec", lambda name: None if name in absent else real(name)
-    )
+    monkeypatch.setattr("truegrade.files.extras.find_spec", lambda name: None if name in absent else real(name))
     with pytest.raises(UserError, match=r"truegrade\[gguf\]"):
         open_model("gguf/smollm2-135m")
     absent.clear()

@@ -10,7 +10,7 @@ from support import scripted_server as scripted
 from support.asking import DIALOGUE, QUICK, asked
 from support.vendor_bodies import generated, google_error, vendor_server
 from truegrade.errors import ModelError, UserError
-from truegrade.extras import has_package
+from truegrade.files.extras import has_package
 from truegrade.models import open_model
 from truegrade.models.google_api import read_google_body
 from truegrade.models.probe import probe_model

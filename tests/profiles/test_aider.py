@@ -156,11 +156,13 @@ def test_published_defects(problem):
                      "reads the tests": False}  # fmt: skip
 
 
-def test_strict_passes_the_reference_and_nothing_forged(problem):
+def test_strict_passes_the_reference_and_nothing_forged_unmarked(problem):
     cheats = dict(forged(problem.task)) | DEFECTS
     assert passed(STRICT, [(problem, f"```python\n{RIGHT}```")]) == [True]
-    verdicts = passed(STRICT, [(problem, code) for code in (STARTER, *cheats.values())], "program")
-    assert not any(verdicts), [how for how, one in zip(cheats, verdicts[1:], strict=True) if one]
+    starter, *verdicts = grade_all(STRICT, [(problem, code) for code in (STARTER, *cheats.values())], "program")
+    assert not starter.passed
+    forging = zip(cheats, verdicts, strict=True)
+    assert not [how for how, one in forging if one.passed and "tests-inside" not in one.marks]
     assert "`two_sum.py`" in (said := STRICT.render_prompt(problem).messages[-1].content) and STARTER in said
 
 

@@ -16,7 +16,7 @@ import msgspec
 from truegrade.agents.session import AgentInfo, AgentRule, OfficialTests, Session
 from truegrade.agents.steps import AgentTrial, SettledStep, TriedStep, VisibleProblem, file_to_edit, tried_once
 from truegrade.errors import UnknownName, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.profiles.aider_whole import BENCHMARKS, SOURCE, Chat, cleaned, first_chat, whole_file

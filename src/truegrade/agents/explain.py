@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from truegrade import syntax
 from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import UnknownName, UserError
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, before_stop

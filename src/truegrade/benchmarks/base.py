@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets import LocatedFile, PinnedFile, Rows, check_rows, read_source
 from truegrade.errors import UnknownName, UserError, first_few
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.grading.marks import installed_version
 from truegrade.records import Problem, Task
 from truegrade.registry import Origin

@@ -13,7 +13,6 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     PACKAGES,
@@ -24,6 +23,7 @@ from truegrade.benchmarks.base import (
     with_packages,
 )
 from truegrade.datasets import SOURCES
+from truegrade.files import syntax
 from truegrade.grading.marks import TEST_CLASSES
 from truegrade.records import SuiteTask
 

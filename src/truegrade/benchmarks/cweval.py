@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     PACKAGES,
@@ -26,6 +25,7 @@ from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_sour
 from truegrade.datasets.checkouts import is_cweval_checkout, rows_of_cweval
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.records import Problem, SuiteTask
 
 NAME = "cweval"

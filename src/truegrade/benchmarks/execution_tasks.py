@@ -11,13 +11,13 @@ from typing import Literal
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, choice
 from truegrade.datasets import Rows
 from truegrade.datasets.executions import ExecutionRow, Texts, built_path, built_variants, read_executions
 from truegrade.datasets.identity import Familiar, shape
 from truegrade.errors import BadRecord, DataMissing, UnknownName, UserError
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.grading.literals import compare
 from truegrade.records import AskedState, ChoiceTask, Covariates, OutputTask, Pairing, Problem
 

@@ -16,7 +16,6 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     Benchmark,
@@ -30,6 +29,7 @@ from truegrade.benchmarks.ground_truths.python_tests import LEETCODE_NAMES
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
 from truegrade.extraction.definitions import method_owner
+from truegrade.files import syntax
 from truegrade.records import FunctionTask
 from truegrade.statistics.windows import FILTERS
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     Benchmark,
@@ -22,6 +21,7 @@ from truegrade.benchmarks.base import (
 )
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
+from truegrade.files import syntax
 from truegrade.records import FunctionTask, OracleTask
 
 # -------------------------- MBPP and its hand-verified part: write a function from one sentence and its tests.

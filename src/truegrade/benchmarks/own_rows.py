@@ -16,11 +16,11 @@ from typing import Literal
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, names_only_solution_binds
 from truegrade.datasets.download import parse_json, read_content, sha256
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.json_text import convert, encode, read_toml
 from truegrade.grading.programs import assemble, method_call, renamed, stub
 from truegrade.records import (

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import ALLOW_MODIFIED, Benchmark, BenchmarkSpec, Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.datasets.checkouts import is_exercism_checkout, rows_of_exercism
 from truegrade.errors import UserError
+from truegrade.files import syntax
 from truegrade.records import SuiteTask
 
 NAME = "polyglot-python"

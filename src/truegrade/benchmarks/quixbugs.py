@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import (
     ALLOW_MODIFIED,
     Benchmark,
@@ -25,6 +24,7 @@ from truegrade.benchmarks.base import (
 )
 from truegrade.datasets import SOURCES
 from truegrade.datasets.checkouts import SPLITS, is_quixbugs_checkout, rows_of_quixbugs, split_of
+from truegrade.files import syntax
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
 
 NAME = "quixbugs"

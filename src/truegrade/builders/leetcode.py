@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets.download import parse_json, read_content
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import free_names, identity, without_docstrings
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.equalities import parse_arguments
+from truegrade.files import syntax
 from truegrade.files.json_text import convert
 from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor

@@ -23,9 +23,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets.download import read_content
 from truegrade.errors import BadRecord, UnknownName
+from truegrade.files import syntax
 from truegrade.files.json_text import convert
 
 

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets.executions import ExecutionRow, NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.datasets.identity import free_names, identity, without_docstrings
 from truegrade.errors import UserError
@@ -19,6 +18,7 @@ from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import Literal, parse_literal
 from truegrade.extraction.programs import extract_program
 from truegrade.extraction.thinking import Weight, final_channel
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.prompts import render
 

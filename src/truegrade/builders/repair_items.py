@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.builders.list_language import CONSTANTS, PARAMETER, VARIABLES, Term
 from truegrade.builders.repair_programs import (
     SEEN,
@@ -28,6 +27,7 @@ from truegrade.builders.repair_programs import (
     draw_program,
 )
 from truegrade.datasets.identity import identity
+from truegrade.files import syntax
 from truegrade.records import sha256_json
 
 _STEPS = 2_000

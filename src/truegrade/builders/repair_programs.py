@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.builders.mutation.operators import OPERATORS, MutationSite, sites
 from truegrade.datasets.identity import identity
+from truegrade.files import syntax
 
 # ----------------------------------------------------------------------------------------------------------------
 # The grammar of repair programs: what is accumulated, of which values, kept by which test, met on which walk.

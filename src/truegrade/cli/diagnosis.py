@@ -14,7 +14,7 @@ from truegrade import __version__
 from truegrade.app import BrokenApp, installed_apps, own_apps, unusable_parts
 from truegrade.datasets import list_sources
 from truegrade.errors import UserError
-from truegrade.extras import EXTRAS, has_package
+from truegrade.files.extras import EXTRAS, has_package
 from truegrade.grading.references import references_kept
 from truegrade.models.providers import PROVIDERS
 from truegrade.pipeline.verdicts import package_versions

@@ -19,7 +19,7 @@ from truegrade.datasets.download import cache_folder, read_content, sha256
 from truegrade.datasets.executions import ExecutionRow, encode_rows, write_content
 from truegrade.datasets.rows import parse_rows
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

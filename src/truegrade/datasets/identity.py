@@ -32,8 +32,8 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.records import sha256_json
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from truegrade import syntax
 from truegrade.datasets.identity import name_free_identity, program_identity
 from truegrade.errors import UserError, first_few
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.json_text import encode, read_json
 from truegrade.records import ContestTask, Problem
 from truegrade.store.manifest import TrainingData, write_atomically

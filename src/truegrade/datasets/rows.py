@@ -29,7 +29,7 @@ from truegrade.datasets.download import (
     sha256,
 )
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.files.json_text import UNREADABLE, convert, decode
 from truegrade.records import FileSpan, sha256_json
 from truegrade.store.importers.reading import SourceFile, bad_row, sha256_of, typed

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from truegrade import syntax
+from truegrade.files import syntax
 from truegrade.patterns import pattern
 
 MAX_SOURCE_CHARS = 100_000

@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.json_text import UNREADABLE, encode
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.records import Answer, FunctionTask, SuiteTask
 
 _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)

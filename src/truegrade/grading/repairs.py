@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.marks import TESTS_SKIPPED

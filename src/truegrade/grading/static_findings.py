@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.extraction.parsing import parse_module, quietly
-from truegrade.extras import require
+from truegrade.files import syntax
+from truegrade.files.extras import require
 from truegrade.patterns import pattern
 
 # ----------------------- Static findings about a program: what flake8 and bandit say, without starting either.

@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor

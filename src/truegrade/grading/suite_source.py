@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from truegrade import syntax
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 
 
 class SuiteSource:

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec import structs
 
-from truegrade import syntax
 from truegrade.errors import UserError
+from truegrade.files import syntax
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.programs import statements
 from truegrade.grading.repairs import is_test, suite_of

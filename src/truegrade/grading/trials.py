@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests

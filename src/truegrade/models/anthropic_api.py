@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.files.json_text import UNREADABLE
 from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.providers import ModelEndpoint, Price

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.models.providers import ModelEndpoint, Price, Provider, is_local
 from truegrade.models.service_errors import (
     CONNECT_TIMEOUT_S,

@@ -23,7 +23,7 @@ from typing import Annotated, Any, BinaryIO
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.models.local import Generated, adapted_name, read_arguments
 from truegrade.records import Prompt, Usage, sha256_json
 from truegrade.records.config import Sampling

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.models.providers import ModelEndpoint, Price, Provider, find_endpoint
 from truegrade.models.service_errors import (
     Body,

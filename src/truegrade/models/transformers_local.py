@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.models.gguf_local import SHIPPED, gguf_path
 from truegrade.models.local import (
     WEIGHTS,

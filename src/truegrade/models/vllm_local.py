@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.files.json_text import read_json
 from truegrade.models.local import CONFIG, Generated, adapted_name, check_adapter, read_arguments
 from truegrade.models.transformers_local import prompt_tokens

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import structs
 
 from truegrade.errors import TruegradeError, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed

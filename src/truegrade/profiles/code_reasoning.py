@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.errors import UnknownName
 from truegrade.extraction.assertions import extract_output_answer
 from truegrade.extraction.blocks import answer_blocks
 from truegrade.extraction.choices import Choice
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly, unix_newlines
+from truegrade.files import syntax
 from truegrade.grading import marks
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from truegrade import syntax
 from truegrade.errors import UnknownName
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task

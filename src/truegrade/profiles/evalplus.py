@@ -10,8 +10,9 @@ from enum import Enum, auto
 from itertools import accumulate
 from types import MappingProxyType
 
-from truegrade import prompts, syntax
+from truegrade import prompts
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, ExtractionLimitError, SourceText, quietly
+from truegrade.files import syntax
 from truegrade.grading.evalplus import GUARD_EXTRA, JOIN_S, MAX_TOTAL_S, grade_by_evalplus, ground_truths
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import ReferenceFailed

@@ -21,7 +21,7 @@ from truegrade import prompts
 from truegrade.datasets.download import PinnedFile, locate, read_content, sha256
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.extraction.contest_programs import base_reply, last_pair
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor

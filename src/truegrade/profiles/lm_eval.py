@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from truegrade import prompts, syntax
+from truegrade import prompts
 from truegrade.errors import UnknownName
 from truegrade.extraction.contest_programs import first_pair
+from truegrade.files import syntax
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import expected_outputs

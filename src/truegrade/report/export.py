@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import IO, Any
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Completion, Estimate, Verdict

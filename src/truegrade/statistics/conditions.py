@@ -18,9 +18,9 @@ from math import isinf, isnan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from truegrade import syntax
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 
 MAX_CHARS = 1_000
 

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.extras import require
 from truegrade.files import run_log
+from truegrade.files.extras import require
 from truegrade.files.json_text import UNREADABLE, encode, read_json, with_checksum
 from truegrade.files.writing import writing
 from truegrade.records import Completion, Prompt, Reason, Verdict, sha256_json

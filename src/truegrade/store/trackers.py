@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from truegrade.errors import TruegradeError, UnknownName, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.files.json_text import encode
 from truegrade.store.run import Run
 

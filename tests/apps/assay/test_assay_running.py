@@ -206,7 +206,7 @@ def test_problems_whose_tests_have_no_such_form_are_counted_with_the_form_that_h
 
     (result,) = assay(grader=grade, problems=problems, battery=few, out=tmp_path / "a", workers=1)
     [found] = [each.sentence for each in result.findings if each.code == "tests_form"]
-    assert found.startswith("1 problem left out (48 programs), such as own/2: its tests are more than assert")
+    assert found.startswith("1 problem left out (49 programs), such as own/2: its tests are more than assert")
     measure = result.measures[0]
     assert (measure.problems, measure.left_out, measure.unanswered) == (1, 1, {"tests_form": 48})
     assert sum(share.no_verdict for share in measure.shares) == 0

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets import executions
+from truegrade.files import syntax
 from truegrade.grading import functions, repairs
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.separate import PREAMBLE

@@ -14,11 +14,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from truegrade import syntax
 from truegrade.apps.assay.answers import written_call
 from truegrade.apps.assay.input_domain import Arguments, Domain, Signature, ValueMutator, infer_domain
 from truegrade.builders import shapes
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.threads import by_turns
 
 MOST_SEEDS = 6

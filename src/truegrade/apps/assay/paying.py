@@ -16,7 +16,6 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from truegrade import syntax
 from truegrade.apps.assay.acceptance import (
     NATURAL,
     REFERENCE,
@@ -30,6 +29,7 @@ from truegrade.apps.assay.measures import ShortestPaid, UnearnedPay
 from truegrade.apps.assay.probes.mutants import BEHIND, ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
 from truegrade.apps.assay.probes.right import FORMS, NEEDS, NO_FENCE
 from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
+from truegrade.files import syntax
 from truegrade.report import format as fmt
 
 LEAST = 2

@@ -16,7 +16,6 @@ from itertools import chain
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.changed.material import ChangeRule, Material, Proposal
 from truegrade.apps.changed.statement import (
     Example,
@@ -38,6 +37,7 @@ from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import Literal, parse_literal, quietly
 from truegrade.extraction.programs import extract_program
 from truegrade.extraction.thinking import final_channel
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.programs import assemble, called_class, method_call, renamed

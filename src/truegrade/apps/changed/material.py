@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.changed.statement import Statement, TestCall
 from truegrade.benchmarks.own_rows import Family
+from truegrade.files import syntax
 
 # ------ What a rule sees of a problem, what it proposes, and the parts of programs that several rules ask for.
 

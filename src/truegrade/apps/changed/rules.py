@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from truegrade import syntax
 from truegrade.apps.changed.material import ChangeRule, Material, Proposal, expression, own_returns
 from truegrade.apps.changed.word_rules import NUMBER, WORD_RULES
 from truegrade.errors import UnknownName
+from truegrade.files import syntax
 
 # ----------------------------------------------------------------------------------------------------------------
 # Rules of the family ``sentence``: one more demand that is clear for any reference, in a sentence of its own.

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets.executions import RecordedCase, literal_text
 from truegrade.errors import TruegradeError
 from truegrade.extraction import parsing
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.grading.programs import statements, stub
 
 # ---------- Tests as calls with plain values, and calls as tests: what a changed problem keeps are the inputs.

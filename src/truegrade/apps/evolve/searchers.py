@@ -42,7 +42,7 @@ from truegrade.apps.evolve.strategies import (
     recipe,
 )
 from truegrade.errors import UnknownName, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.registry import Registry, lacking
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.grading.contests.tests import stored_text
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from truegrade import prompts, syntax
+from truegrade import prompts
 from truegrade.agents.session import AgentInfo, AgentRule, Session
 from truegrade.agents.steps import AgentTrial, SettledStep, VisibleProblem, tried_once
 from truegrade.apps.repository.functions import ParsedModule, undecorated
@@ -26,6 +26,7 @@ from truegrade.errors import UserError
 from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly, unix_newlines
 from truegrade.extraction.thinking import final_channel
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.records import Message, Prompt, Reason

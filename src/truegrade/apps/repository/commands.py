@@ -67,7 +67,7 @@ def build_repository(
     from truegrade.apps.repository.source import read_tree
     from truegrade.datasets.executions import prepare
     from truegrade.errors import UnknownName, UserError
-    from truegrade.extras import require
+    from truegrade.files.extras import require
 
     require("pytest", "the run of a repository's tests")
     for name in kinds:
@@ -221,7 +221,7 @@ def assay_repository(
     from truegrade.apps.repository.strength import StrengthOptions, holds_for_suite, read_suite_condition
     from truegrade.apps.repository.suite_document import print_suite, write_suite
     from truegrade.datasets.executions import prepare
-    from truegrade.extras import require
+    from truegrade.files.extras import require
 
     require("pytest", "the run of a repository's tests")
     condition = None if fail_if is None else read_suite_condition(fail_if)

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import RepositoryFile, SourceTree, import_root, lines_of, suite_files
 from truegrade.datasets.executions import RecordedCase
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import evaluate, is_literal, parse_expression, quietly
+from truegrade.files import syntax
 from truegrade.sandbox import Sandbox
 from truegrade.sandbox.outcome import Outcome
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import (
@@ -39,6 +38,7 @@ from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.builders.shapes import DictShape, ListShape, NumberShape, Shape, ShapeDrawer, TextShape, shape_of
 from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text, literal_text
 from truegrade.extraction.parsing import evaluate, is_literal, quietly
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement

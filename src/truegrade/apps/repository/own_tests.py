@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, ParsedModule
 from truegrade.apps.repository.outside import (
     LEAST_STRENGTH,
@@ -39,6 +38,7 @@ from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.errors import BadRecord
 from truegrade.extraction.parsing import unix_newlines
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import assemble

@@ -11,11 +11,11 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from truegrade import syntax
 from truegrade.apps.repository.functions import FunctionPlace, ParsedModule, bare, first_line_of
 from truegrade.apps.repository.source import lines_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.datasets.identity import name_free_identity
+from truegrade.files import syntax
 from truegrade.grading.programs import statements
 
 # The text of this function is the beginning of a problem's prefix, so it imports the standard library alone.

@@ -23,10 +23,10 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.datasets.executions import Refused
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly, unix_newlines
+from truegrade.files import syntax
 from truegrade.records import sha256_json
 
 _SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "env"})

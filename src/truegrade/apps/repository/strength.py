@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
 from truegrade.apps.repository.functions import (
     MOST_TESTS,
@@ -31,6 +30,7 @@ from truegrade.apps.repository.source import import_root, packages_with_tests
 from truegrade.builders.mutation.mutants import Mutant, NotAProgram, normalised
 from truegrade.datasets.executions import write_content
 from truegrade.errors import UserError
+from truegrade.files import syntax
 from truegrade.files.json_text import encode
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Limits, Sandbox

@@ -25,7 +25,7 @@ from truegrade import __version__
 from truegrade.api import unsafe_allowed
 from truegrade.apps.rewards.batching import CONNECT_S, CONNECTIONS, IDLE_S, RewardAsker
 from truegrade.errors import UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.sandbox.limits import usable_cores
 from truegrade.web.client import ServiceError
 

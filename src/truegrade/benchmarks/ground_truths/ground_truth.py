@@ -27,11 +27,11 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.ground_truths.pytest_modules import LITERAL_CHARACTERS, Unreadable, from_text, plain
 from truegrade.benchmarks.ground_truths.python_tests import asserts_task, source_task
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.errors import BadRecord
+from truegrade.files import syntax
 from truegrade.files.json_text import convert
 from truegrade.grading.contests.tests import UndecodableTests, decode, decoded
 from truegrade.records import ContestTask, FunctionTask, Task

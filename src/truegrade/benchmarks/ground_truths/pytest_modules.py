@@ -17,8 +17,8 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
-from truegrade import syntax
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge, unpack, zlib_stream
 from truegrade.grading.contests.tests import decoded
 from truegrade.grading.programs import statements

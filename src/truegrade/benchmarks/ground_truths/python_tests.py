@@ -15,10 +15,10 @@ from types import MappingProxyType
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.benchmarks.base import unbound_names
 from truegrade.benchmarks.ground_truths.pytest_modules import Unreadable, as_script, is_pytest
 from truegrade.errors import UserError
+from truegrade.files import syntax
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.programs import statements
 from truegrade.records import FunctionTask

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.builders.leetcode import imports_of, with_imports
 from truegrade.builders.mutation.mutants import (
     Mutant,
@@ -54,6 +53,7 @@ from truegrade.datasets.rows import parse_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.equalities import parse_arguments
 from truegrade.extraction.parsing import Literal, parse_literal, unix_newlines
+from truegrade.files import syntax
 from truegrade.files.threads import in_order
 from truegrade.grading.executor import Executor
 from truegrade.grading.literals import compare

@@ -11,7 +11,6 @@ from typing import Literal
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.builders.mutation.operators import (
     OPERATORS,
     WIDER_OPERATORS,
@@ -26,6 +25,7 @@ from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.datasets.executions import ExecutionRow, Texts
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, parse_expression, quietly
+from truegrade.files import syntax
 from truegrade.records import sha256_json
 
 # ------------------------------------------------------------------- What may be asked of the mutation engine.

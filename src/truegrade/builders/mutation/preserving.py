@@ -7,7 +7,7 @@ import copy
 import symtable
 from collections.abc import Callable, Iterator
 
-from truegrade import syntax
+from truegrade.files import syntax
 
 # -------------------------------------------------------------------- Which names a program uses, and as what.
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.builders.mutation.file import is_askable
 from truegrade.builders.mutation.mutants import MutationOptions, calls_of, parse, texts
 from truegrade.builders.mutation.observing import LineSeen, observe_calls
 from truegrade.datasets.executions import ExecutionRow, RecordedState
 from truegrade.extraction.parsing import Fault, evaluate, is_literal, parse_expression
+from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json
 

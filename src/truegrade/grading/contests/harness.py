@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade import syntax
+from truegrade.files import syntax
 from truegrade.grading.contests import Rules, inside
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.screen import plain, supplied

@@ -45,7 +45,7 @@ def parse_mixed_data(data_string):
         if not line.strip():
             continue
         try:
-            result.append(syntax.literal_eval(line.strip()))
+            result.append(ast.literal_eval(line.strip()))
         except (ValueError, SyntaxError):
             result.append(line.strip())
     return result

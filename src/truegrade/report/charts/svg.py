@@ -18,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el, join

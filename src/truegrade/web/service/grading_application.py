@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.web import messages
 from truegrade.web.application import (
     JSON,

@@ -294,7 +294,7 @@ STANDARD = set(sys.stdlib_module_names) | {"builtins"}
 
 def _literal(text):
     try:
-        return syntax.literal_eval(text)
+        return ast.literal_eval(text)
     except Exception:
         return text
 
@@ -309,7 +309,7 @@ def _same(asked, given):
 
 def _from_asserts(text, given):
     try:
-        found = list(ast.walk(syntax.parse(text.strip())))
+        found = list(ast.walk(ast.parse(text.strip())))
     except Exception:
         return
     for node in found:
@@ -318,8 +318,8 @@ def _from_asserts(text, given):
         if isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
             if getattr(node.left.func, "id", "") in ("ENTRY", "candidate"):
                 try:
-                    if [syntax.literal_eval(one) for one in node.left.args] == given:
-                        yield syntax.literal_eval(node.comparators[0])
+                    if [ast.literal_eval(one) for one in node.left.args] == given:
+                        yield ast.literal_eval(node.comparators[0])
                 except Exception:
                     pass
 

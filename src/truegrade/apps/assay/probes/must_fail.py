@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.assay.probes.mutants import in_turn
 from truegrade.apps.assay.records import BY_CONSTRUCTION, Impossible, Probe, Witness, make_probe
 from truegrade.builders.mutation.mutants import Text
 from truegrade.builders.mutation.operators import sites
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.grading.judgement import shown_call
 from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, Problem
 

@@ -16,7 +16,6 @@ from textwrap import indent
 from types import CodeType
 from typing import Any
 
-from truegrade import syntax
 from truegrade.apps.assay.answers import written
 from truegrade.apps.assay.records import Probe, make_probe
 from truegrade.builders.mutation.mutants import (
@@ -34,6 +33,7 @@ from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.preserving import all_names, fresh
 from truegrade.extraction.definitions import method_owner
 from truegrade.extraction.parsing import quietly
+from truegrade.files import syntax
 from truegrade.files.threads import by_turns
 from truegrade.records import sha256_json
 

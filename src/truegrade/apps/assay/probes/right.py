@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from math import ceil
 from types import MappingProxyType
 
-from truegrade import syntax
 from truegrade.apps.assay.probes.stubs import not_implemented
 from truegrade.apps.assay.records import Probe, make_probe
 from truegrade.builders.mutation.mutants import NotAProgram, normalised, parse
 from truegrade.builders.mutation.operators import sites
 from truegrade.builders.mutation.preserving import REWRITINGS, all_names, fresh, is_builtin, names_are_data
+from truegrade.files import syntax
 
 
 def rewrites(problem_id: str, reference: str, entry_point: str) -> list[Probe]:

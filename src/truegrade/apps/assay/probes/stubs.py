@@ -15,7 +15,6 @@ from itertools import zip_longest
 from textwrap import indent
 from typing import Any
 
-from truegrade import syntax
 from truegrade.apps.assay.records import (
     BY_CONSTRUCTION,
     DOES_NOT_END,
@@ -28,6 +27,7 @@ from truegrade.apps.assay.records import (
 )
 from truegrade.builders.mutation.mutants import NotAProgram, parse
 from truegrade.extraction.definitions import method_owner
+from truegrade.files import syntax
 from truegrade.grading.repairs import suite_of
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
 

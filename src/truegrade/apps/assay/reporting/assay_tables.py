@@ -10,7 +10,6 @@ from difflib import SequenceMatcher, unified_diff
 
 import msgspec
 
-from truegrade import syntax
 from truegrade.apps.assay.acceptance import (
     REFERENCE,
     Acceptance,
@@ -25,6 +24,7 @@ from truegrade.apps.assay.measures import AssaySummary, ChannelMeasure, GraderMe
 from truegrade.apps.assay.records import BY_CONSTRUCTION, AssayFinding, Probe, Said, Witness
 from truegrade.apps.assay.reporting import words
 from truegrade.extraction.parsing import Fault, parse_module
+from truegrade.files import syntax
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report.document import Cell, Code, Facts, Folded, On, Part, Prose, Table, Worded, noted, only

@@ -26,7 +26,7 @@ from truegrade.apps.evolve.training.cache import adapter_key
 from truegrade.apps.evolve.training.lessons import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.errors import UnknownName, UserError
-from truegrade.extras import require
+from truegrade.files.extras import require
 from truegrade.models.transformers_local import TransformersOptions, load, prompt_text, text_tokens
 from truegrade.records import sha256_json
 from truegrade.store.manifest import write_atomically
