@@ -72,6 +72,11 @@ def test_marks_that_nothing_closes_go_on_to_the_end(begin, end):
     assert graded(f"{WRONG}\n{begin}\n{inside}\n```python\n{BARE}") == "W"
 
 
+def test_role_lines_may_end_as_on_windows():
+    text = f"{WRONG}\nuser\n{RIGHT}".replace("\n", "\r\n")
+    assert "a + b" not in answering_turn(policy_turns(text))
+
+
 @pytest.mark.parametrize("name", TAGS)
 def test_tags_nest_and_a_tool_may_write_an_end(name):
     begin, end = f"<{name}>", f"</{name}>"
@@ -103,6 +108,8 @@ HONEST = [
     f"A file looks so:\n```xml\n<output>\n  <item/>\n</output>\n```\nand the program:\n{RIGHT}",
     f"A file looks so:\n```html\n<output>5</output>\n<result>\n```\nand the program:\n{RIGHT}",
     f"It prints\n```\nuser\n```\n{RIGHT}",
+    "```python\ndef add(a, b):\n    tool = a + b\n    return max(\n        0,\n        tool\n    )\n```",
+    "def add(a, b):\n    shown = [\n        user\n        for user in ()\n    ]\n    return a + b",
     f"Sample run:\n```output\n3\n```\n{RIGHT}",
     f"{RIGHT}\nSample run:\n```output\n3\n```\n",
     f"Observation: the sum is symmetric.\n{RIGHT}",

@@ -6,7 +6,8 @@ The model's turns are what is left when observations and the turns of other role
   came before, behind ``Observation:``. An end that nothing opened, last on its line, goes on with the observation
   before it: what a tool returns may hold an end of its own.
 - A turn of another role begins at a role mark of a chat template, or at the line that is left of one where special
-  tokens were not decoded, and goes on to the model's next role mark.
+  tokens were not decoded, and goes on to the model's next role mark. Such a line begins at the margin: an indented
+  name is a program's.
 - What nothing closes goes on to the model's next role mark, to the end of the fence around it, or to the end.
 
 A mark is a word where it stands between back-ticks or quotes on a line, in a string or a comment of Python, or in
@@ -67,8 +68,8 @@ _ROLE = pattern(
     r"|<\|im_(?P<kimi>user|assistant|system)\|>(?:[\w.-]{1,60}<\|im_middle\|>)?"
     rf"|<[|｜](?P<barred>{_MODEL}|{_OTHERS})(?:_TOKEN)?[|｜]>"
     r"|(?<![\w\])])\[(?P<inst>/?INST)\]"
-    rf"|^[ \t]*(?-i:(?P<line>{_MODEL}|{_OTHERS}))[ \t]*$"
-    rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_MODEL}|{_OTHERS}))(?=\n\n)",
+    rf"|^(?-i:(?P<line>{_MODEL}|{_OTHERS}))[ \t]*\r?$"
+    rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_MODEL}|{_OTHERS}))(?=\r?\n\r?\n)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TURN_END = pattern(r"<\|(?:im_end|eot_id|eot|eom_id|end|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>")
@@ -78,7 +79,7 @@ _GOES_BACK = pattern(r"^[ \t*]*(?:Thought|Action|Final Answer|Answer)[ \t*]{0,4}
 _SIGN = pattern(
     rf"[<\[][|｜/]{{0,2}}(?:\w{{1,20}}[_▁])?(?:{_NAMES})|<[|｜]|<start_of_turn|\[/?INST\]"
     rf"|^[ \t*]*Observation|(?:```|~~~)[ \t]*(?:{'|'.join(sorted(FENCE_LABELS))})"
-    rf"|^[ \t]*(?:{_OTHERS})[ \t]*$|(?:{_OTHERS})\n\n",
+    rf"|^(?:{_OTHERS})[ \t]*\r?$|(?:{_OTHERS})\r?\n\r?\n",
     re.IGNORECASE | re.MULTILINE,
 )
 """With what every mark begins."""

@@ -158,7 +158,7 @@ class TerminalProgress:
         self._meter = self._bar = None
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._console.print(line, markup=False, emoji=False, soft_wrap=True)
 
 
 class _Bars:

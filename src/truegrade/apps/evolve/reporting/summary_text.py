@@ -111,7 +111,7 @@ class LiveWatcher:
         return " · ".join(facts)
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._console.print(line, markup=False, emoji=False, soft_wrap=True)
 
 
 def described(genome: Genome) -> str:
