@@ -30,6 +30,7 @@ from truegrade.statistics.tally import TaskTally, exact_value, is_metric
 POWER = 0.8
 FALSE_ALARM = 0.05
 """Of the gate on one run: the true rate is named at which one run in twenty fails."""
+NO_INTERVAL = "there is no interval of so few problems"
 _STEP = 0.005
 _ROUNDING = 1e-12
 """Far more than a mean of floats is off, and less than two fractions of a million samples differ."""
@@ -139,7 +140,7 @@ def _held(
     """Whether a condition holds; what is known counts only where nothing is unknown."""
     values: Mapping[str, Number | None] = counts if unknown else {**known, **counts}
     truth = condition.truth(values.get)
-    said = " and ".join(unknown) or "it was not measured"
+    said = " and ".join(unknown) or NO_INTERVAL
     return GateResult(of=of, holds=truth is not False, unknown=said if truth is None else "")
 
 
@@ -224,10 +225,9 @@ def gate_lines(condition: Condition, results: Iterable[GateResult]) -> list[str]
 def _lines(text: str, result: GateResult) -> list[str]:
     said = [f"gate `{text}` {'holds' if result.holds else 'does not hold'} for {result.of}"]
     if result.unknown:
-        said[0] += (
-            f", since what it asks is not known: {result.unknown}. To judge the rest, say how many may be missing:"
-            f" `({text}) or missing > N`"
-        )
+        said[0] += f", since what it asks is not known: {result.unknown}"
+        if result.unknown != NO_INTERVAL:
+            said[0] += f". To judge the rest, say how many may be missing: `({text}) or missing > N`"
     found = None if result.found is None else abs(100 * result.found)
     if result.false_alarm is not None:
         finds = "no drop is found" if found is None else f"a drop of {found:.1f} points is found"
