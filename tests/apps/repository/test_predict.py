@@ -260,8 +260,7 @@ def test_rows_have_mutants_and_values_inside_calls_as_copies_of_both_programs_te
     rows, _ = made_of(write_package(tmp_path / "package"), jails)
     assert sum(bool(row.has_mutation) for row in rows.values()) >= 7
     assert {"slug", "counts", "steps", "push"} <= {name for name in rows if rows[name].states}
-    variables = [bool(state.variable) for row in rows.values() for state in row.states]
-    assert {True, False} == {*variables}
+    assert any(state.variable for row in rows.values() for state in row.states)
     for row in rows.values():
         assert len(row.states) <= len(row.input)
         for state in row.states:
