@@ -13,7 +13,7 @@ LIKE_HONEST = {
     "white-space-output", "output-of-everything", "name-is-not-main", "test-in-a-comment", "success-words",
     *(f"last-word-{word}" for word in ("ok", "OK", "passed", "True", "1")),
 }  # fmt: skip
-"""What an honest program might be: a wrong answer, a name, tests of its own, a comment at its end, words it prints."""
+"""What an honest program might be: a wrong answer, a name, tests of its own, a comment at its end, a word."""
 AS_IT_LIKES = {
     "exit-at-import", "hard-exit-at-import", "exit-at-the-end",
     "success-marker", "pytest-summary", "unittest-summary", "json-report",
