@@ -219,8 +219,9 @@ def test_each_command_of_the_readme_works_with_the_core_alone_or_names_an_extra(
                 process.communicate()
                 continue
         if process.returncode == 2:
-            (told,) = said.splitlines()
-            (extra,) = re.findall(r"pip install 'truegrade\[(\w+)\]'", told)
+            (extra,) = re.findall(r"pip install 'truegrade\[(\w+)\]'", said)
+            *ahead, told = said.splitlines()
+            assert extra in told and "Traceback" not in said and len(ahead) < 2, (line, said)  # a line of progress
             assert f"truegrade[{extra}]" in page.read_text(), (
                 f"{line}: the page does not say that it needs {extra}"
             )
