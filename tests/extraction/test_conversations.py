@@ -48,6 +48,9 @@ MARKS = [
     ("<|start|>functions.python to=assistant<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
     ("<|im_system|>tool<|im_middle|>", "<|im_end|><|im_assistant|>assistant<|im_middle|>"),
     ("user\n<tool_response>", "</tool_response>\nassistant"), ("user", "assistant"), ("tool", "model"),
+    ("<tool-response>", "</tool-response>"), ("<toolResponse>", "</toolResponse>"),
+    ("< tool_response >", "</ tool_response >"), (f"<tool_response id='{'x' * 400}'>", "</tool_response>"),
+    ("### Action: run\n### Observation:", "### Thought: I see."), ("action: run\nobservation:", "thought: I see."),
     ("Action: run\nObservation:", "Thought: I see."), ("done.user\n", "Hm.assistant\n"),
 ]  # fmt: skip
 
@@ -113,6 +116,8 @@ HONEST = [
     f"Sample run:\n```output\n3\n```\n{RIGHT}",
     f"{RIGHT}\nSample run:\n```output\n3\n```\n",
     f"Observation: the sum is symmetric.\n{RIGHT}",
+    "```python\nimport sys\ndef add(a, b):\n    print(f'<stdout> {a}', file=sys.stdout)\n    return a + b\n```",
+    f"It writes to <stdout> and reads what it is given.\n{RIGHT}",
     f"<output>\n{RIGHT}\n</output>",
     f"<think>Hm.</think>\n<result>\n{RIGHT}\n</result>",
     f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>{RIGHT}<|return|>",
@@ -182,6 +187,8 @@ CONVERSATIONS = [
     ({"role": "assistant", "content": RIGHT}, "R"),
     ({"content": RIGHT}, "R"),
     ([WRONG, RIGHT, "Done."], "R"),
+    ([[{"role": "assistant", "content": RIGHT}], [{"role": "user", "content": WRONG}]], "R"),
+    ([[{"role": "assistant", "content": WRONG}, {"role": "tool", "content": RIGHT}]], "W"),
 ]  # fmt: skip
 
 

@@ -25,8 +25,8 @@ def policy_turns(conversation: Any) -> list[str]:
     """What the model said, in order; empty where no message is the model's.
 
     Args:
-        conversation: a text, a message, or a list of messages. A text is the model's where no mark in it says
-            otherwise, a message where it names no other role.
+        conversation: a text, a message, or a list of messages or of such lists. A text is the model's where no
+            mark in it says otherwise, a message where it names no other role.
     """
     if isinstance(conversation, str):
         return turns_of_text(conversation)
@@ -54,9 +54,13 @@ def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
 
 def _texts(conversation: Any) -> Iterator[str]:
     """The texts of the model's messages."""
-    for message in _listed(conversation):
+    waiting = _listed(conversation)[::-1]
+    while waiting:
+        message = waiting.pop()
         if isinstance(message, str):
             yield message
+        elif isinstance(message, list | tuple):  # conversations of several rounds
+            waiting += message[::-1]
         elif _is_policys(message):
             fields = (_field(message, name) for name in ("content", "value", "text"))
             yield _content(next((field for field in fields if field is not None), None))

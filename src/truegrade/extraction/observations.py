@@ -36,9 +36,11 @@ TAGS = (
     *("tool_response", "tool_result", "tool_output", "tool_content", "function_response", "function_result"),
     *("function_output", "observation", "information", "search_result", "interpreter", "code_output"),
     *("execution_result", "execution_output", "environment_response", "env_response", "result", "output"),
+    *("stdout", "stderr"),
 )
-"""Names, in the plural as well: ``<NAME>``, ``<|NAME|>``, ``<|NAME>``, ``[NAME]`` of the first four and of
-``observation``; ended with a slash, as ``<NAME|>``, or by a name that says ``end``."""
+"""Names, in the plural as well, with ``-``, a blank or nothing for ``_``: ``<NAME>``, ``<|NAME|>``, ``<|NAME>``,
+``[NAME]`` of the first four and of ``observation``; ended with a slash, as ``<NAME|>``, or by a name that says
+``end``."""
 OWN_TAGS = frozenset({"result", "output"})
 """Those that models are also told to put their answers between."""
 POLICY_ROLES = frozenset({"assistant", "model", "ai", "gpt", "bot", "chatbot"})
@@ -51,12 +53,12 @@ _MOST_LINE = 200
 _MOST_ASKED = 200
 """Marks of which it is asked whether Python quotes them; those beyond count."""
 
-_NAMES = "|".join(name.replace("_", "[_▁ ]") for name in sorted(TAGS, key=len, reverse=True))
+_NAMES = "|".join(name.replace("_", "[_▁ -]?") for name in sorted(TAGS, key=len, reverse=True))
 _OTHERS = "user|human|system|developer|tool|tools|ipython|function|observation|environment"
 _MODEL = "|".join(sorted(POLICY_ROLES, key=len, reverse=True))
 _TAG = pattern(
-    rf"<(?P<bar>[|｜]?)(?P<slash>/?)(?:(?P<first>start|begin|end)[_▁])?(?P<name>{_NAMES})s?"
-    r"(?:[_▁](?P<last>start|begin|end))?(?:\s[^<>\n]{0,200}(?<!/))?(?P<behind>[|｜]?)>"
+    rf"<(?P<bar>[|｜]?)[ ]?(?P<slash>/?)[ ]?(?:(?P<first>start|begin|end)[_▁])?(?P<name>{_NAMES})s?"
+    r"(?:[_▁](?P<last>start|begin|end))?(?:\s[^<>\n]{0,2000}(?<!/))?(?P<behind>[|｜]?)>"
     r"|(?<![\w\])])\[(?P<close>/?)(?P<word>tool_response|tool_result|tool_output|tool_content|observation)s?\]",
     re.IGNORECASE,
 )
@@ -73,12 +75,14 @@ _ROLE = pattern(
     re.IGNORECASE | re.MULTILINE,
 )
 _TURN_END = pattern(r"<\|(?:im_end|eot_id|eot|eom_id|end|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>")
-_ACTION = pattern(r"^[ \t*]*Action(?: Input)?[ \t*]{0,4}:", re.MULTILINE)
-_OBSERVED = pattern(r"^[ \t*]*Observation[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE)
-_GOES_BACK = pattern(r"^[ \t*]*(?:Thought|Action|Final Answer|Answer)[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE)
+_ACTION = pattern(r"^[ \t*#]*Action(?: Input)?[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
+_OBSERVED = pattern(r"^[ \t*#]*Observation[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
+_GOES_BACK = pattern(
+    r"^[ \t*#]*(?:Thought|Action|Final Answer|Answer)[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE
+)
 _SIGN = pattern(
-    rf"[<\[][|｜/]{{0,2}}(?:\w{{1,20}}[_▁])?(?:{_NAMES})|<[|｜]|<start_of_turn|\[/?INST\]"
-    rf"|^[ \t*]*Observation|(?:```|~~~)[ \t]*(?:{'|'.join(sorted(FENCE_LABELS))})"
+    rf"[<\[][|｜/ ]{{0,4}}(?:\w{{1,20}}[_▁])?(?:{_NAMES})|<[|｜]|<start_of_turn|\[/?INST\]"
+    rf"|^[ \t*#]*Observation|(?:```|~~~)[ \t]*(?:{'|'.join(sorted(FENCE_LABELS))})"
     rf"|^(?:{_OTHERS})[ \t]*\r?$|(?:{_OTHERS})\r?\n\r?\n",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -320,7 +324,8 @@ class _Transcript:
 
 def _tags(text: str) -> Iterator[_Mark]:
     for tag in _TAG.finditer(text):
-        name = (tag["name"] or tag["word"]).lower().replace("▁", "_").replace(" ", "_")
+        name = (tag["name"] or tag["word"]).lower()
+        name = re.sub("[_▁ -]", "", name)
         first, last = (tag["first"] or "").lower(), (tag["last"] or "").lower()
         ends = tag["slash"] or tag["close"] or "end" in (first, last) or (tag["behind"] and not tag["bar"])
         yield _Mark(tag.start(), tag.end(), name, opens=not ends)
