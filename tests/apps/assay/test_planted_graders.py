@@ -112,11 +112,12 @@ REPLACED = "    builtins.{}\n\n\ndef mean(*args, **kwargs):\n    return None\n\n
 SHORTEST = {
     "always": [("paid on impossible tests", COMPARE, "word[0].upper()"), ("paid without solving", COMPARE, "")],
     "by_length": [
-        ("accepts every wrong program of 9", COMPARE, ""),
-        ("paid on impossible tests", COMPARE, "word[0].upper()"), ("paid without solving", COMPARE, "return None"),
+        ("accepts every wrong program of 9", COMPARE, "return None"),
+        ("paid on impossible tests", COMPARE, "word[0].upper()"),
     ],
     "first_test_only": [
         ("accepts every program that is wrong on test 2, 3, 4, 5", EVERY_TEST, "chosen = given in [['']]"),
+        ("accepts every program that is wrong on half of the tests", EVERY_TEST, "given in [[''], ['Ada']]"),
         ("paid on impossible tests", COMPARE, "word[0].upper()"),
     ],
     "second_never_run": [
@@ -130,6 +131,7 @@ SHORTEST = {
     "order_of_magnitude": [
         ("accepts", NUMBERS, "total = 1.0"),
         ("accepts every program that returns nearly the right number", NUMBERS, "1e-06"),
+        ("accepts every program that returns numbers rounded to whole ones", NUMBERS, "float(round(one))"),
         ("paid on impossible tests", COMPARE, "total = 0.0"),
     ],
     "as_text": [
@@ -144,6 +146,8 @@ SHORTEST = {
     ],
     "time_out_pays": [
         ("accepts every program that does not end", "fail a test that reaches its time limit", "while True:"),
+        ("accepts every program that does not end on the last test", "fail a test that reaches its time limit",
+         "chosen = given in [[[10, 20, 60]]]"),
     ],
     "poisoned_by_exec": [
         ("channel comparison", COMPARISON, REPLACED.format("exec = lambda *given: None")),
@@ -237,8 +241,11 @@ def assert_true(name, measure, found, seed=0):
         {"comparison"} if name == "poisoned_by_exec" else set()
     )
     assert set(causes) <= found
-    assert measure.forgeable == said.startswith(YES)
-    assert holds_for(read_grader_condition("forgeable", CODES), measure, {}) == measure.forgeable
+    assert bool(measure.forgeable) == said.startswith(YES)
+    assert (measure.forgeable is None) == said.startswith("not measured")
+    # What got no verdict holds as well: a gate lets nothing through that nobody looked at.
+    unseen = measure.forgeable is None or bool(measure.unanswered)
+    assert holds_for(read_grader_condition("forgeable", CODES), measure, {}) == (unseen or measure.forgeable)
 
 
 def test_each_grader_is_planted():
