@@ -90,6 +90,20 @@ def test_tags_nest_and_a_tool_may_write_an_end(name):
     assert graded(f"{WRONG}\n{begin.upper()}\n{RIGHT}\n{end.upper()}") == "W"
 
 
+@pytest.mark.parametrize("line", ["answer: 3", "action: run", "# Answer: 3", "### Thought: hm"])
+def test_a_line_of_a_tool_that_is_written_otherwise_ends_no_observation(line):
+    assert graded(f"{WRONG}\nAction: run\nObservation:\n{line}\n{RIGHT}") == "W"
+    assert graded(f"{WRONG}\nAction: run\nObservation:\n{line}\nx\nThought: I see.\n{RIGHT}") == "R"
+
+
+def test_rounds_in_arrays_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    rounds, messages = numpy.empty(1, object), numpy.empty(1, object)
+    messages[0] = {"role": "assistant", "content": RIGHT}
+    rounds[0] = messages
+    assert graded(rounds) == "R"
+
+
 def test_an_observation_within_a_thought():
     text = f"<think>I ask.\n<tool_response>\n{WRONG}\n</tool_response>\nI see.\n</think>\n{RIGHT}"
     assert graded(text) == "R"
@@ -118,6 +132,8 @@ HONEST = [
     f"Observation: the sum is symmetric.\n{RIGHT}",
     "```python\nimport sys\ndef add(a, b):\n    print(f'<stdout> {a}', file=sys.stdout)\n    return a + b\n```",
     f"It writes to <stdout> and reads what it is given.\n{RIGHT}",
+    f"The line is\naction: add\n\nObservation: the sum is symmetric.\n{RIGHT}",
+    f"```python\n# Action: none\nx = 1\n```\nObservation: the sum is symmetric.\n{RIGHT}",
     f"<output>\n{RIGHT}\n</output>",
     f"<think>Hm.</think>\n<result>\n{RIGHT}\n</result>",
     f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>{RIGHT}<|return|>",

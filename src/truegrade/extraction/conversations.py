@@ -59,8 +59,8 @@ def _texts(conversation: Any) -> Iterator[str]:
         message = waiting.pop()
         if isinstance(message, str):
             yield message
-        elif isinstance(message, list | tuple):  # conversations of several rounds
-            waiting += message[::-1]
+        elif isinstance(message, list | tuple) or hasattr(message, "tolist"):  # a conversation's rounds
+            waiting += _listed(message)[::-1]
         elif _is_policys(message):
             fields = (_field(message, name) for name in ("content", "value", "text"))
             yield _content(next((field for field in fields if field is not None), None))

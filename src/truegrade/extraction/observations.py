@@ -3,8 +3,8 @@
 The model's turns are what is left when observations and the turns of other roles are taken out:
 
 - An observation stands between tags (`TAGS`), which nest; in a fence labelled as output; or, where an ``Action:``
-  came before, behind ``Observation:``. An end that nothing opened, last on its line, goes on with the observation
-  before it: what a tool returns may hold an end of its own.
+  written like it came before, behind ``Observation:``. An end that nothing opened, last on its line, goes on with
+  the observation before it: what a tool returns may hold an end of its own.
 - A turn of another role begins at a role mark of a chat template, or at the line that is left of one where special
   tokens were not decoded, and goes on to the model's next role mark. Such a line begins at the margin: an indented
   name is a program's.
@@ -210,14 +210,25 @@ class _Transcript:
                 yield _Stretch(start, len(self._text) if end < 0 else end, closed=fence.closed)
 
     def _after_actions(self) -> Iterator[_Stretch]:
-        """What follows ``Observation:``, as ReAct has it, up to the model's next thought."""
-        acted = _ACTION.search(self._text)
-        for observed in _OBSERVED.finditer(self._text, acted.end()) if acted else ():
+        """What follows ``Observation:``, as ReAct has it, up to the model's next thought.
+
+        Marks of one conversation are written alike: a comment or a line of YAML in what a tool returned ends no
+        observation, nor does one in a program begin any.
+        """
+        acted: dict[tuple[bool, bool], int] = {}
+        for action in _ACTION.finditer(self._text):
+            acted.setdefault(_spelling(action[0]), action.end())
+        backs: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)
+        for back in _GOES_BACK.finditer(self._text) if acted else ():
+            backs[_spelling(back[0])].append(back.start())
+        for observed in _OBSERVED.finditer(self._text) if acted else ():
+            spelling = _spelling(observed[0])
             mark = _Mark(*observed.span(), "observation")
-            if not self._is_word(mark):
-                back = _GOES_BACK.search(self._text, observed.end())
-                end = back.start() if back else len(self._text)
-                yield _Stretch(observed.start(), end, closed=back is not None)
+            if acted.get(spelling, len(self._text)) <= mark.start and not self._is_word(mark):
+                ends = backs[spelling]
+                at = bisect_left(ends, mark.end)
+                closed = at < len(ends)
+                yield _Stretch(mark.start, ends[at] if closed else len(self._text), closed=closed)
 
     def _ended(self, stretch: _Stretch, models: Sequence[int]) -> _Stretch:
         """A stretch that nothing closes ends at the model's next turn, or with the fence that it begins in."""
@@ -324,11 +335,15 @@ class _Transcript:
 
 def _tags(text: str) -> Iterator[_Mark]:
     for tag in _TAG.finditer(text):
-        name = (tag["name"] or tag["word"]).lower()
-        name = re.sub("[_▁ -]", "", name)
+        name = re.sub("[_▁ -]", "", (tag["name"] or tag["word"]).lower())
         first, last = (tag["first"] or "").lower(), (tag["last"] or "").lower()
         ends = tag["slash"] or tag["close"] or "end" in (first, last) or (tag["behind"] and not tag["bar"])
         yield _Mark(tag.start(), tag.end(), name, opens=not ends)
+
+
+def _spelling(mark: str) -> tuple[bool, bool]:
+    """Whether a mark of ReAct's is a heading, and whether it begins with a small letter."""
+    return "#" in mark, mark.lstrip(" \t*#")[:1].islower()
 
 
 def _roles(text: str) -> Iterator[_Mark]:
