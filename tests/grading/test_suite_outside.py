@@ -348,3 +348,105 @@ def test_an_object_is_of_no_class_but_those_of_packages_whose_objects_cross(tmp_
         judged = grade_by_suite(task, CLAIMED, kept, plots, min_cpu_s=10.0)
         assert (judged.reason, judged.marks) == (Reason.PASSED, ())
         assert not grade_by_suite(task, forged, kept, plots, min_cpu_s=10.0).passed
+
+
+@pytest.mark.parametrize("raised", ["StopIteration", "StopAsyncIteration", "Own"])
+def test_no_exception_of_a_program_ends_a_loop_of_the_tests(graded, raised):
+    body = "self.assertTrue(all(a == b for a, b in zip(map(twice, [1, 2]), [2, 4])))"
+    task = suite(body, "def twice(n):\n    return 2 * n\n", "twice")
+    task = msgspec.structs.replace(task, tests=f"class Own(StopIteration):\n    pass\n{task.tests}")
+    assert (graded(task, task.reference).reason, graded(task, task.reference).marks) == (Reason.PASSED, ())
+    judged = graded(task, f"class Own(StopIteration):\n    pass\ndef twice(n):\n    raise {raised}\n")
+    assert not judged.passed, judged
+
+
+COUNT_FILES = """
+import os
+def count(folder):
+    return sum(name.endswith('.txt') for name in os.listdir(folder))
+"""
+COUNTED = """
+import os
+os.mkdir('here')
+for n in range(3):
+    with open(f'here/{n}.txt', 'w') as file:
+        file.write('abc')
+found = count('here')
+self.assertEqual(found, sum(name.endswith('.txt') for name in os.listdir('here')))
+"""
+DELETES = """
+import shutil
+def count(folder):
+    shutil.rmtree(folder)
+    __import__('os').mkdir(folder)
+    return 0
+"""
+ONE_TEXT = "with open('in.txt', 'w') as file:\n    file.write('a b')\n"
+WORDS = "def words(path):\n    with open(path) as file:\n        return len(file.read().split())\n"
+SAME_WORDS = ONE_TEXT + "found = words('in.txt')\nself.assertEqual(found, len(open('in.txt').read().split()))"
+EMPTIES = "def words(path):\n    open(path, 'w').close()\n    return 0\n"
+
+
+@pytest.mark.parametrize(
+    "task, wrong",
+    [
+        (suite(COUNTED, COUNT_FILES, "count"), DELETES),
+        (suite(SAME_WORDS, WORDS, "words"), EMPTIES),
+    ],
+)
+def test_what_a_program_does_to_files_of_the_tests_makes_no_wrong_answer_right(graded, task, wrong):
+    assert (graded(task, task.reference).reason, graded(task, task.reference).marks) == (Reason.PASSED, ())
+    judged = graded(task, wrong)
+    assert judged.reason is Reason.WRONG_ANSWER, judged
+
+
+SORT_TASK = suite(
+    "data = [3, 1, 2]\nself.assertIs(ordered(data), data)\nself.assertEqual(data, sorted(data))",
+    "def ordered(items):\n    items.sort()\n    return items\n",
+    "ordered",
+)
+LOWER = """
+def lower(path):
+    text = open(path).read()
+    with open(path, 'w') as file:
+        file.write(text.lower())
+"""
+LOWER_TASK = suite(
+    "with open('in.txt', 'w') as file:\n    file.write('A b')\nlower('in.txt')\n"
+    "text = open('in.txt').read()\nself.assertEqual(text, text.lower())\nself.assertEqual(text.strip(), text)\n"
+    "self.assertNotIn('A', text)",
+    LOWER,
+    "lower",
+)
+
+
+@pytest.mark.parametrize(
+    "task, right, wrong",
+    [
+        (
+            SORT_TASK,
+            "def ordered(items):\n    items[:] = sorted(items)\n    return items\n",
+            "def ordered(items):\n    items.clear()\n    return items\n",
+        ),
+        (
+            LOWER_TASK,
+            "from pathlib import Path\ndef lower(at):\n    Path(at).write_text(Path(at).read_text().lower())\n",
+            "def lower(path):\n    open(path, 'w').close()\n",
+        ),
+    ],
+)
+def test_where_the_reference_changes_what_the_tests_gave_others_change_it_alike_or_are_marked(
+    graded, task, right, wrong
+):
+    for program in (task.reference, right):
+        judged = graded(task, program)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+    judged = graded(task, wrong)
+    assert not judged.passed or judged.marks == (TESTS_INSIDE,), judged
+
+
+def test_files_that_the_tests_made_empty_are_the_programs_to_fill(graded):
+    body = "open('out.txt', 'w').close()\nfill('out.txt')\nself.assertIn('1', open('out.txt').read())"
+    task = suite(body, "def fill(path):\n    open(path, 'w').write('1, 2')\n", "fill")
+    judged = graded(task, "def fill(path):\n    open(path, 'w').write('1,2')\n")
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged

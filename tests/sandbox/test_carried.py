@@ -1,6 +1,7 @@
 """Values that can change and that tests and program hold: what either does to one, the other sees."""
 
 import copy
+import itertools
 import random
 from collections import Counter, OrderedDict, defaultdict, deque
 
@@ -174,7 +175,31 @@ def test_each_kind_changes_in_place(value, change):
     table, _ = sides(f=change, same=lambda x: x)
     table.named("f")(value)
     assert value == due and list(value) == list(due)
-    assert table.named("same")(value) is value and table.tied
+    assert table.named("same")(value) is value and table.tied != ""
+
+
+def test_a_defaultdict_makes_the_values_that_the_programs_makes():
+    made = [
+        lambda: 0,
+        lambda: "a?",
+        lambda: [0, 1],
+        lambda: None,
+        lambda: defaultdict(lambda: deque(maxlen=2)),
+        int,
+    ]
+    table, _ = sides(f=lambda: [defaultdict(one) for one in made])
+    for one, factory in zip(table.named("f")(), made, strict=True):
+        assert one["k"] == factory() and type(one["k"]) is type(factory())
+    lists = table.named("f")()[2]
+    assert lists["k"] is not lists["l"]
+    assert table.named("f")()[4]["k"]["l"].maxlen == 2
+    assert not table.doubts
+
+
+@pytest.mark.parametrize("factory", [itertools.count().__next__, object, lambda: float("nan"), lambda: 1 / 0])
+def test_what_makes_other_values_each_time_or_none_that_crosses_is_a_doubt(factory):
+    table, _ = sides(f=lambda: defaultdict(factory, a=1))
+    assert table.named("f")() == {"a": 1} and table.doubts
 
 
 @pytest.mark.filterwarnings("ignore")

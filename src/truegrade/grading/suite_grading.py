@@ -66,10 +66,10 @@ def _outside(
 ) -> Judgement:
     """The judgement on a program whose tests run in the judge's process.
 
-    There they see what it does to its arguments and whether it returns one of them. One that does either has to
-    pass on copies of its arguments as well, where the reference does: what is expected may hang on them. And one
-    that passes has to pass beside the tests, as published harnesses run them; where that may decide, the judgement
-    is marked.
+    There they see what it does to its arguments and to their files, and whether it returns an argument. One that
+    does so has to pass on copies of them as well, where the reference does: what is expected may hang on them.
+    Where the reference does not, it has to do to them what the reference does. And one that passes has to pass
+    beside the tests, as published harnesses run them; where that may decide, the judgement is marked.
     """
     suite = outside_suite(task, source)
     assert suite is not None, "it was one when its reference was run"
@@ -81,13 +81,14 @@ def _outside(
         # The tests run on the reference, so it is what this program did that they cannot go on with.
         return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
     judged = _all_run(judged, shown.tests, run.tests)
+    unlike = run.tied not in ("", shown.tied)
     if judged.passed and run.tied and shown.copied:
         copied = suite.run(program, executor, cpu_s, shown.origins, carries=False)
-        judged = _also(judged, copied, "on copies of its arguments", shown.tests)
+        judged = _also(judged, copied, "on copies of its arguments and files", shown.tests)
     if not judged.passed:
         return judged
     beside = run_suite(task, source, program, executor, tests=suite.beside, cpu_s=cpu_s)
-    if shown.doubts or run.doubts:
+    if shown.doubts or run.doubts or (unlike and not shown.copied):
         judged = msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
     return _also(judged, beside, "in one process with the tests", shown.tests)
 

@@ -18,7 +18,7 @@ from truegrade.grading.suite_runs import outside_suite, run_suite
 from truegrade.grading.suite_source import SuiteSource
 from truegrade.records import Reason, SuiteTask
 
-REFERENCES_VERSION = 1
+REFERENCES_VERSION = 2
 """Of what is kept on disk; other rules of what is judged outside raise it."""
 _MOST_BYTES = 256 * 10**6
 """Of what is kept on disk."""
@@ -40,7 +40,10 @@ class SuiteReference(msgspec.Struct, frozen=True, kw_only=True):
     doubts: tuple[str, ...] = ()
     """Outside, what the tests may ask for that only a run beside the program shows them."""
     copied: bool = True
-    """Outside, whether it passes on copies of its arguments: not if it is to change them, or to return one."""
+    """Outside, whether it passes on copies of its arguments and files: not if it is to change them, or to return
+    one."""
+    tied: str = ""
+    """Outside, what it does to them, where all runs agree (`truegrade.grading.suite_runs.OutsideRun`)."""
 
 
 class ReferencesShown:
@@ -111,7 +114,7 @@ def reference_outside(task: SuiteTask, source: SuiteSource, executor: Executor) 
     together = run_suite(task, source, task.reference, executor, tests=suite.beside, cpu_s=cpu_s)
     if together.reason is not Reason.PASSED or together.tests != runs[0].tests:
         return None
-    copied = True
+    copied, tied = True, {run.tied for run in runs}
     if any(run.tied for run in runs):
         on_copies = suite.reference_runs(task.reference, executor, cpu_s, carries=False)
         copied, runs = bool(on_copies), [*runs, *on_copies]
@@ -130,6 +133,7 @@ def reference_outside(task: SuiteTask, source: SuiteSource, executor: Executor) 
         origins=origins,
         doubts=tuple(sorted(doubts)),
         copied=copied,
+        tied=tied.pop() if len(tied) == 1 else "",
     )
 
 

@@ -174,9 +174,11 @@ def code_of(path: str) -> bytes:
 # of the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and
 # where a value does not cross.
 #
-# What a program does to its arguments is done to the tests' own (`truegrade.sandbox.carried`). A program that does
-# something to them, or hands one back, has to pass on copies as well: expected values may hang on arguments. And
-# one that passes has to pass in one process with the tests, too (`truegrade.grading.suite_grading`).
+# What a program does to its arguments is done to the tests' own (`truegrade.sandbox.carried`), and so it is with
+# files. A program that does something to them, or hands one back, has to pass on copies as well: expected values
+# may hang on them. Where the reference itself does not, what the program does to them has to be what the
+# reference does, or its pass is marked. And one that passes has to pass in one process with the tests, too
+# (`truegrade.grading.suite_grading`).
 
 REFERENCE_RUNS = 3
 """How often the reference has to pass outside: what it draws may be right by chance."""
@@ -202,7 +204,7 @@ _DRAWN_WITH = "matplotlib"
 _RUNNER = "suite_runner_code"
 """Stands in the tests' text for the code of `suite_runner`."""
 _FUTURE = pattern(r"^from __future__ import .*$", re.MULTILINE)
-_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);(|tied);([^;]*);(.*)", re.DOTALL)
+_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);([0-9a-f]*);([^;]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):
@@ -215,8 +217,8 @@ class OutsideRun(msgspec.Struct, frozen=True):
     """Of the reference, where its objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
-    tied: bool = False
-    """Whether the program changed an argument in place, or handed over a value that had crossed before."""
+    tied: str = ""
+    """Hash of what the program did to what the tests gave it (`truegrade.sandbox.stand_ins.StandIns`)."""
     doubts: tuple[str, ...] = ()
     """What the tests may have asked for that does not cross."""
 
@@ -265,7 +267,8 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             executor: runs it.
             cpu_s: limit of its process.
             origins: where objects of it may cross; None for the reference, which may hand over any.
-            carries: whether the tests see what the program does to its arguments, and whether it returns one.
+            carries: whether the tests see what the program does to their arguments and files, and whether it
+                returns an argument.
         """
         return apart_from_the_clock(lambda: self._once(program, executor, cpu_s, origins, carries), self.most)
 
@@ -292,7 +295,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             return OutsideRun(reason, outcome.detail, outcome)
         met, doubts = (tuple(one.split(",")) if one else () for one in (found[2], found[4]))
         tests = "".join(OUTCOMES[one] for one in letters)
-        return OutsideRun(reason, found[5], outcome, met, tests, found[3] != "", doubts)
+        return OutsideRun(reason, found[5], outcome, met, tests, found[3], doubts)
 
     def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:
         """Whether the reference passes once in `REFERENCE_RUNS` runs."""

@@ -32,6 +32,8 @@ _OF_LIBRARIES = {
 _KNOWN: dict[type, str] = dict(_BUILT_IN)
 TABLES = frozenset({"ndarray", "DataFrame", "Series"})
 """Kinds of which a copy is made at once, and whose items are not carried themselves."""
+MAX_MADE = 200
+"""Characters of the text of a value that a defaultdict makes."""
 _FACTORIES = {kind.__name__: kind for kind in (list, dict, set, int, float, str, bool, tuple, bytes)}
 
 
@@ -52,16 +54,39 @@ def kind_of(value: object) -> str:
 def said_of(value: Any) -> str:
     """The kind of a value, and behind a colon what it is made with.
 
-    Of a deque its bound, of a defaultdict the name of what makes its values, ``?`` where that does not cross.
+    Of a deque its bound. Of a defaultdict the name of what makes its values, or, where that has none, the value
+    that it makes: another such kind where it is empty, else the value's text; ``?`` where that does not cross.
     """
     kind = kind_of(value)
     if kind == "deque":
         return f"{kind}:{'' if value.maxlen is None else value.maxlen}"
     if kind == "defaultdict":
         factory = value.default_factory
-        unknown = "" if factory is None else "?"
-        return f"{kind}:{next((name for name, one in _FACTORIES.items() if one is factory), unknown)}"
+        named = next((name for name, one in _FACTORIES.items() if one is factory), "")
+        return f"{kind}:{named or ('' if factory is None else _made_by(factory))}"
     return kind
+
+
+def _made_by(factory: Callable[[], Any]) -> str:
+    """What is said of a function that makes values: of two that it makes, if they are equal."""
+    try:
+        one, other = factory(), factory()
+        if kind_of(one) and kind_of(one) not in TABLES and not one:
+            return f"+{said_of(one)}" if said_of(one) == said_of(other) else "?"
+        text = repr(one)
+        same = text == repr(other) and type(one) is type(other) and len(text) <= MAX_MADE
+        return f"={text}" if same and repr(_literal(text)) == text else "?"
+    except Exception:
+        return "?"
+
+
+def _literal(text: str) -> Any:
+    from ast import literal_eval  # for few programs
+
+    try:
+        return literal_eval(text)
+    except SyntaxError as error:
+        raise ValueError(str(error)) from None
 
 
 def blank(said: str) -> Any:
@@ -80,7 +105,12 @@ def blank(said: str) -> Any:
     if kind == "deque":
         return collections.deque(maxlen=int(more) if more else None)
     if kind == "defaultdict":
-        return collections.defaultdict(_FACTORIES.get(more))
+        how, text = more[:1], more[1 : MAX_MADE + 1]
+        make = {"+": blank, "=": _literal}.get(how)
+        if make is None:
+            return collections.defaultdict(_FACTORIES.get(more))
+        make(text)  # which the program may have made up
+        return collections.defaultdict(lambda: make(text))
     return {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}[kind]()
 
 

@@ -89,8 +89,8 @@ CHUNK_BYTES = 1 << 16
 MAX_MESSAGE = 2000
 """Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
 OUTCOMES = "suite_outcomes"
-"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, whether values are
-tied to others, what is in doubt (`truegrade.sandbox.stand_ins.StandIns`), and the rest."""
+"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, what was done to
+what the tests gave, what is in doubt (`truegrade.sandbox.stand_ins.StandIns`), and the rest."""
 
 WORDS = "suite_words"
 """Name under which it leaves what is said of a failure that no line of the tests shows."""
@@ -289,7 +289,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         if status == WRONG_ANSWER:
             detail = namespace.get(WORDS) or detail
         crossed = ",".join(sorted(table.met_at))
-        detail = f"{outcomes};{crossed};{'tied' if table.tied else ''};{','.join(sorted(table.doubts))};{detail}"
+        detail = f"{outcomes};{crossed};{table.tied};{','.join(sorted(table.doubts))};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -300,7 +300,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
     if job["files"]:
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"
-        link.mirror, link.namespace = Mirror(), namespace
+        link.mirror, link.namespace = Mirror(keeps=not job["carries"]), namespace
     if job["classes"] is None:
         namespace.update({name: proxy(link, name) for name in job["names"]})
         return None
@@ -316,6 +316,8 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
     )
     if job["carries"]:
         table.words = frozenset(_WORD.findall(job["tests"]))
+        if link.mirror is not None:
+            link.mirror.tie = table.tie
     namespace.update(offered)
     return table
 

@@ -221,6 +221,10 @@ _EXCEPTIONS = {
 }
 
 
+_ENDS_LOOPS = (StopIteration, StopAsyncIteration, GeneratorExit)
+"""``all(map(f, inputs))`` would take one for the end of the inputs."""
+
+
 def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any]) -> BaseException:
     """The program's exception as one of a built-in type, or of a new type of its name below one.
 
@@ -231,8 +235,8 @@ def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any
     kind = _EXCEPTIONS.get(base) if type(base) is str else None
     if kind is None or type(name) is not str or type(args) is not tuple or type(text) is not str:
         return RuntimeError("the program described its exception in no known form")
-    if issubclass(kind, StopIteration | StopAsyncIteration | GeneratorExit):
-        kind = RuntimeError  # these end loops: `all(map(f, inputs))` would take them for the end of the inputs
+    if issubclass(kind, _ENDS_LOOPS):
+        kind = RuntimeError
     if issubclass(kind, UnicodeError) and any(type(one) is int and one < 0 for one in args):
         return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
     try:
@@ -248,7 +252,7 @@ def _exception_in(namespace: dict[str, Any], name: str) -> type[Exception] | Non
     for held in list(namespace.values()):
         found = vars(held).get(name) if type(held) is module else held
         if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
-            return None if any(map(_steers_tests, found.__mro__)) else found
+            return None if issubclass(found, _ENDS_LOOPS) or any(map(_steers_tests, found.__mro__)) else found
     return None
 
 

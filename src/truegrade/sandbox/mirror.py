@@ -4,7 +4,9 @@ Where a job says so, every call carries what the tests changed in their working 
 every answer what the program changed in its own: files by their bytes, with mode and time, folders, and what is
 gone. So a test may write a file, have the program read it, and look at what the program wrote, and still share
 nothing with it. The tests' side believes nothing: a path stays below its folder, and no link is followed or made.
-Nor does it look for modules, settings or data there (`truegrade.sandbox.judge`).
+Nor does it look for modules, settings or data there (`truegrade.sandbox.judge`). It knows what of the folder is
+the tests' own, what they made there and is not empty, and says when the program changes any of that; where a job
+says so, it keeps its own as it is.
 
 Not covered: links, pipes and devices; owners; files that are open on both sides; what the program changed in a
 call that raised, until its next answer.
@@ -19,7 +21,7 @@ from truegrade.sandbox.wire import ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Entry = tuple[str, str, bytes, int, int]
@@ -36,10 +38,13 @@ MAX_BYTES = 32 << 20
 class Mirror:
     """One side of a folder that exists twice: this process's working folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = False) -> None:
         self._root = os.getcwd()  # noqa: PTH109
         self._device = os.stat(self._root).st_dev  # noqa: PTH116 - `pathlib` is not loaded in a program's process
         self._known = {path: _version(status) for path, status in self._entries()}
+        self._keeps, self._own = keeps, dict[str, int]()
+        self.tie: Callable[[bytes], None] | None = None
+        """Takes note of what the other side does to this side's own."""
 
     def changes(self) -> list[Entry]:
         """What this side changed since the last message, what is gone first, folders before what they hold.
@@ -50,6 +55,8 @@ class Mirror:
         found = dict(self._entries())
         gone = [path for path in self._known if path not in found]
         said: list[Entry] = [(path, "gone", b"", 0, 0) for path in sorted(gone, reverse=True)]
+        for path in gone:
+            self._own.pop(path, None)
         room = MAX_BYTES
         for path, status in found.items():
             if self._known.get(path) == _version(status):
@@ -58,12 +65,18 @@ class Mirror:
             content = b"" if folder else self._content(path, room)
             room -= len(content)
             kind = "folder" if folder else "file"
+            if content or (folder and path not in self._known):
+                self._own.setdefault(path, len(self._own))
             said.append((path, kind, content, stat.S_IMODE(status.st_mode), status.st_mtime_ns))
         self._known = {path: _version(status) for path, status in found.items()}
         return said
 
-    def apply(self, entries: list[Entry]) -> None:
+    def apply(self, entries: list[Entry], *, of_tests: bool = False) -> None:
         """Make the other side's changes here.
+
+        Args:
+            entries: what it says that it changed.
+            of_tests: whether this is the tests' side, which has files of its own.
 
         Raises:
             WireError: they are none that the other side can have made.
@@ -74,6 +87,11 @@ class Mirror:
                 raise WireError("a changed file of no known form")
             path, kind, content, mode, changed_ns = entry
             place = self._place(path)
+            if of_tests and path in self._own and self._differs(entry):
+                if self._keeps:
+                    continue
+                if self.tie is not None:
+                    self.tie(repr((self._own[path], kind, content, mode & 0o777)).encode())
             try:
                 if kind == "gone":
                     _remove(place)
@@ -101,8 +119,19 @@ class Mirror:
             return answer
         if type(answer) is not tuple or len(answer) != 2 or type(answer[1]) is not list:
             raise WireError("an answer without the files that changed")
-        self.apply(answer[1])
+        self.apply(answer[1], of_tests=True)
         return answer[0]
+
+    def _differs(self, entry: Entry) -> bool:
+        """Whether a path is no longer what an entry says."""
+        path, kind, content, mode, _ = entry
+        try:
+            status = os.lstat(f"{self._root}/{path}")
+        except OSError:
+            return True
+        if kind == "gone" or stat.S_IMODE(status.st_mode) != mode & 0o777:
+            return True
+        return kind == "file" and self._content(path, MAX_BYTES) != content
 
     def _entries(self) -> Iterator[tuple[str, os.stat_result]]:
         """Files and folders below the root that are its own, folders first."""

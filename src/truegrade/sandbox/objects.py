@@ -257,6 +257,9 @@ class ObjectTable:
     def seen(self, tag: bytes) -> None:
         """Take note of what stands for a value that does not cross as it is."""
 
+    def tie(self, done: bytes) -> None:
+        """Take note of what the other side did to carried values, as its message says it."""
+
     def drained(self) -> None:
         """Take note of an iterator that was sent."""
 
@@ -286,9 +289,11 @@ class ObjectTable:
                 held = vars(item)
                 held.clear()
                 held.update(attributes)
-            reader.part = "changed"
+            reader.part, began_at = "changed", reader.at
             while (item := reader.value(0)) is not None:
                 changed.append(self.changed_by_the_other(item, reader.value(0)))
+            if changed:
+                self.tie(data[began_at : reader.at])
             self.told = reader.exact(dict, 0) if self.carries else {}
             reader.part = "value"
             value = reader.value(0)

@@ -148,8 +148,9 @@ class StandIns(ObjectTable):
         self._link, self._origins = link, origins
         self.met_at: set[str] = set()
         """Where objects of the program have crossed."""
-        self.tied = False
-        """Whether the program changed a carried value, or handed one over that had crossed before."""
+        self.tied = ""
+        """Hash of all that the program did to what the tests gave it: carried values that it changed, or handed
+        over when they had crossed before, and the tests' files that it changed. Empty where it did nothing."""
         self.doubts: set[str] = set()
         """What of the program's process the tests may ask for that does not cross, in plain words."""
         self.words: frozenset[str] = frozenset()
@@ -184,7 +185,8 @@ class StandIns(ObjectTable):
     def placed(self, value: Any, place: str) -> Any:
         """An object of the program only where one of the reference's was; elsewhere a value was due."""
         if type(value) is not Remote:
-            self.tied |= self.carries and kind_of(value) != ""
+            if self.carries and kind_of(value):
+                self.tie(f"{place}:{self._keys[id(value)]}".encode())
             return value
         if not self._origin.endswith("|()"):  # the items of a list that no function of the program made are alike
             place = re.sub(r"\*\d+", "*", place)
@@ -205,6 +207,12 @@ class StandIns(ObjectTable):
         if tag == OPAQUE:
             self.doubts.add("a value does not cross")
         self._lazy |= tag == ITERATOR
+
+    def tie(self, done: bytes) -> None:
+        """Take note of what the program did to what the tests gave it."""
+        import hashlib  # for few programs
+
+        self.tied = hashlib.sha256(self.tied.encode() + done).hexdigest()[:16]
 
     def drained(self) -> None:
         """Take note of an iterator of the tests, of which the program may use a part."""
