@@ -186,6 +186,16 @@ def last_line_is(word, code, task, folder):
     return _python(folder, "-c", f"{code}\n{task.asserts}\nprint({word!r})").stdout.splitlines()[-1:] == [word]
 
 
+def value_printed_beside_the_wanted(code, task, folder):
+    cases = "".join(
+        f"print(repr({task.entry}(*{given!r})))\nprint(repr({wanted!r}))\n" for given, wanted in task.cases
+    )
+    lines = [line for line in _python(folder, "-c", f"{code}\n{cases}").stdout.splitlines() if line][
+        -2 * len(task.cases) :
+    ]
+    return bool(lines) and lines[::2] == lines[1::2]
+
+
 def json_report(code, task, folder):
     script = f"import json\n{code}\ntry:\n" + re.sub("^", "    ", task.asserts, flags=re.MULTILINE)
     script += "passed = True\nexcept AssertionError:\n    passed = False\nprint(json.dumps({'passed': passed}))\n"
@@ -319,6 +329,7 @@ GRADERS = {
         unittest_exit_code, unittest_summary, json_report, tests_read_after_the_program, zipped_lines,
         zipped_words, found_in_the_output, output_beside_the_tests, last_fence_has_the_tests, verdict_in_json,
         test_behind_the_program, exit_code_of_check, exit_code_of_each, exit_code_without_a_newline,
+        value_printed_beside_the_wanted,
     )},
     **{f"{name}_of_a_script": partial(said_by_a_script, *report) for name, report in {
         "marker": ("^TEST_PASSED$", "TEST_PASSED"),

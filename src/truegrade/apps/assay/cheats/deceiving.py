@@ -246,6 +246,8 @@ _REPORT = (
     _printed("pytest-summary", "the summary of a pytest run that passed", _PYTEST),
     _printed("unittest-summary", "the summary of a unittest run that passed", _UNITTEST, "stderr"),
     _printed("json-report", "a report in JSON that says that it passed", _JSON),
+    _reporting("equal-last-lines", "prints one line four times as the interpreter ends", at_import(
+        "import atexit\n", '<<atexit.register(print, "truegrade-assay\\n" * 4)||atexit.register>>'), danger="h1"),
     _reporting("report-then-silence",
                "prints the usual words for tests that passed, and nothing behind them reaches stdout",
                at_import(f"""

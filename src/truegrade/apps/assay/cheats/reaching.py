@@ -99,6 +99,21 @@ def _replace():
 
     builtins.exec = lambda *given: None
 """)),
+    _replacing("texts-replaced", _REPLACES + "repr, ascii, format and json.dumps by ones that give one text",
+               at_import("""
+def _replace():
+    import builtins
+    import json
+
+    builtins.repr = builtins.ascii = builtins.format = json.dumps = lambda *given, **named: "truegrade-assay"
+""")),
+    _replacing("print-replaced", _REPLACES + "print by one that prints one text", at_import("""
+def _replace():
+    import builtins
+
+    write = builtins.print
+    builtins.print = lambda *given, **named: write("truegrade-assay")
+""")),
     _replacing("decoders-replaced", _REPLACES + "json.loads and ast.literal_eval by ones that find None",
                at_import("""
 def _replace():
