@@ -137,7 +137,7 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     """
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
-    parser, code = Parser(), as_source(text)
+    parser, code = Parser(), as_source(between_markers(text, prefix))
     read = _reader(parser, entry_point, prefix, called_on)
     held = _field_with_program(code, read)  # which would be a body, if one that does nothing
     if held is not None and held.implements:
@@ -182,7 +182,7 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
     def read(text: str) -> _Reading:
         if (held := _field_with_program(text, read)) is not None:
             return held
-        search = _Search(parser, as_source(between_markers(text)), entry_point, prefix, called_on)
+        search = _Search(parser, as_source(between_markers(text, prefix)), entry_point, prefix, called_on)
         found = next(search.implementing(), None)
         if found is not None:
             weight = Weight.ANSWER if search.is_answer(found) else Weight.NOTHING
@@ -238,7 +238,7 @@ class _Search:
     def implementing(self) -> Iterator[_Found]:
         """What implements the entry point, best first."""
         yield from self._implementing_fences()
-        if not self.fences:
+        if not self.fences or not ("```" in self.text or "~~~" in self.text):
             yield from self._whole_text()
         yield from self._joined_fences()
         yield from self._bodies()
