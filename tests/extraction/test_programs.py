@@ -381,6 +381,31 @@ def test_a_tree_too_deep_to_be_handed_over_is_compiled_from_its_source():
     assert isinstance(Parser().module(source), ast.Module)
 
 
+BROKEN_OFF = ["  \\", "\\", " \\\n", " \\ \n", "\n\\", "\n@staticmethod", "\n@print\n", "\nif 0: \\", "\nasync \\"]
+
+
+@pytest.mark.parametrize("end", BROKEN_OFF)
+def test_of_a_text_that_breaks_off_an_end_without_a_statement_is_dropped(end):
+    body = "    return x + 1"
+    assert extract_continuation(f"{body}{end}", "f", "def f(x):\n").value.rstrip() == body
+    for reply in (f"def f(x):\n{body}{end}", f"Here:\n```python\ndef f(x):\n{body}{end}"):
+        assert extract_program(reply, "f").value.rstrip() == f"def f(x):\n{body}"
+
+
+@pytest.mark.parametrize("end", BROKEN_OFF)
+def test_what_a_fence_closed_is_not_cut(end):
+    if end == " \\\n":
+        pytest.skip("an empty line follows, so it is Python")
+    answer = extract_program(f"```python\ndef f(x):\n    return x + 1{end}\n```", "f")
+    assert "does not parse" in answer.found and end.strip() in answer.value
+
+
+def test_a_line_may_go_on_in_an_empty_one():
+    assert extract_continuation("    return x \\\n\n", "f", "def f(x):\n").value == "    return x \\\n\n"
+    assert extract_continuation("    return x  # \\", "f", "def f(x):\n").value == "    return x  # \\"
+    assert extract_continuation("    return x + \\", "f", "def f(x):\n").found.startswith("whole (does not")
+
+
 FIRST, SECOND = "def f(x):\n    return x + 1\n", "def f(x):\n    return x + 2\n"
 
 

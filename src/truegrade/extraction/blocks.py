@@ -100,8 +100,11 @@ def longest_start(parser: Parser, text: str, *, after: str = "") -> Start | None
     """The longest run of first lines of the text that compiles behind ``after``; None if not one line does.
 
     Python reports the first token with which no program can go on, so cutting before its line mostly succeeds at
-    once; a statement left incomplete by the cut is dropped line by line.
+    once; a statement left incomplete by the cut is dropped line by line. A backslash that nothing follows is
+    dropped alone: its line may be all there is.
     """
+    if (bare := text.rstrip()).endswith("\\"):
+        text = bare[:-1].rstrip()
     lines, line_before = text.split("\n"), after.count("\n")
     for _ in range(_MAX_CUTS):
         source = "\n".join(lines)
