@@ -66,17 +66,35 @@ _DEFINES = pattern(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w", re.MULTILINE
 SAID_NOT_TO_USE = "the text before it says not to use it"
 """Step of a fence that was taken although the line before it says so: which one was meant, a rule cannot tell."""
 _MAX_SAID = 300
+_ATTEMPT = (
+    "(?:version|code|snippet|example|solution|approach|way|answer|attempt|draft|try|one"
+    "|implementation|alternative)"
+)
 _FORBIDS = pattern(
-    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid)\b"
-    r"(?!\s+(?:forget|worry|mind|hesitate|need))[^.!?]{0,40}\b(?:this|that|these|the following|like so|below)\b",
+    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid|ignore)\b"
+    r"(?!\s+(?:forget|worry|mind|hesitate|need))"
+    r"(?:[^.!?:;]{0,40}\b(?:this|that|these|the following|like so|below)\b|\s+(?:use|copy|submit|write)\W*$)"
+    r"|\binstead of (?:this|these|the following)\b(?:\s+\w+)?\W*$|\b(?:what|how) not to\b|\bignore\)"
+    r"|\b(?:should|must)(?: not|n['\u2019]t) be (?:done|written|used)|\bwould(?: not|n['\u2019]t) recommend this"
+    r"|^\W*(?:(?:the|my|your|an?|here is|this is)\s+){0,2}"
+    rf"(?:my first|old|original|previous|earlier|initial|rejected|discarded)\s+{_ATTEMPT}"
+    r"(?:\s+was|\s*\([^()]{0,40}\))?\W*$"
+    r"|^\W*(?:before|anti-?pattern|not like this|don['\u2019]?ts?|what (?:does not|doesn['\u2019]t) work)\W*$",
     re.IGNORECASE,
 )
 _CALLS_WRONG = pattern(
-    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|not (?:correct|right|recommended))"
-    r"(?:\s+(?:version|code|example|solution|approach|way|answer|attempt|implementation))?\W*$",
+    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|flawed|not (?:correct|right|recommended))"
+    rf"(?:\W+{_ATTEMPT})?(?:\s+again)?\W*$|\b(?:mistake is|tempted to|for reference only)\b"
+    r"|(?:(?:^|[(;,]|\b(?:but|why)\b)\W*"
+    rf"(?:this|it|which|the (?:following|next|{_ATTEMPT} below))|\b{_ATTEMPT} that)"
+    rf"(?:\s+{_ATTEMPT})?(?:\s+(?:would|will|still))?\s+(?:fails?|breaks?|crash(?:es)?"
+    r"|(?:do not|does not|doesn['\u2019]t) (?:work|terminate|pass|compile)"
+    r"|(?:gives|returns|prints) (?:a |the )?wrong|(?:is|be) too slow|has (?:a|the) bug)\b",
     re.IGNORECASE,
 )
-_MENDS = pattern(r"\b(?:fix|correct(?!\b)|repair|replac|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE)
+_MENDS = pattern(
+    r"\b(?:fix|correct(?!\b)|repair|replac|handl|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE
+)
 _TILDES = pattern(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
