@@ -129,7 +129,7 @@ def test_lines_that_name_a_role_tell_turns_apart(other, model, between):
     assert graded(f"{model}{between}I ask.\n{other}{between}{RIGHT}\n{model}{between}Thanks.") == ""
     assert graded(f"{RIGHT}\n{other}{between}{WRONG}\n{model}{between}Done.") == "R"
     assert graded(f"{other}{between}{WRONG}\n{model}{between}{RIGHT}\n{other}{between}Thanks.") == "R"
-    if other != "### Input:":
+    if other not in ("### Input:", "System:"):
         assert graded(f"{model}{between}{WRONG}\n{other}{between}{RIGHT}") == "W"
         assert graded(f"Say it.\n{other} Hi.\n{model}{between}{WRONG}\n{other}{between}{RIGHT}") == "W"
 
@@ -163,6 +163,7 @@ def test_a_user_may_quote_a_conversation():
         f"A session:\nUser: add\nAssistant: Two numbers?\nUser: 1 and 2\n\n{RIGHT}",
         f"{RIGHT}\nA session:\n\nUser: 1 and 2\nAssistant: 3\nUser: Thanks.",
         f"A session:\n```\nAssistant: Two numbers?\n```\nThen\nUser: 1 and 2\n{RIGHT}\n",
+        f"Model: adds.\nSystem: shows it.\n\n{RIGHT}",
         f"```yaml\nassistant: x\nuser: y\n```\n{RIGHT}",
         '```python\nP = """\nUSER: hi\nASSISTANT: ho\nUSER:\n"""\ndef add(a, b):\n    return a + b\n```',
         'def add(a, b):\n    """\nUser: 1 and 2\nAssistant: 3\n"""\n    return a + b',

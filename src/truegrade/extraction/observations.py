@@ -77,13 +77,14 @@ _ROLE = pattern(
     rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_MODEL}|{_OTHERS}))(?=\r?\n\r?\n)",
     re.IGNORECASE | re.MULTILINE,
 )
-_SPEAKERS = {**dict.fromkeys(POLICY_ROLES, "assistant"), **dict.fromkeys(("user", "human", "system"), "user")}
+_SPEAKERS = {**dict.fromkeys(POLICY_ROLES, "assistant"), **dict.fromkeys(("user", "human"), "user"), "system": ""}
 _HEADINGS = {
     **_SPEAKERS,
     **dict.fromkeys(("response", "answer"), "assistant"),
     **dict.fromkeys(("instruction", "question"), "user"),
-    "input": "input",
+    "input": "",
 }
+"""Whose turn a name begins; empty where it is another's only in front of the model's."""
 _SPOKEN = pattern(
     r"(?:^|(?<=</s>))(?P<dress>\#{1,4}[ \t]?|\*\*|<)?(?:GPT4 (?:Correct )?)?"
     rf"(?P<name>{'|'.join(sorted(_HEADINGS, key=len, reverse=True))})"
@@ -287,7 +288,7 @@ class _Transcript:
             for role in spoken
             if role.name not in POLICY_ROLES
             and (said := models[role.style])
-            and (said[-1] > role.start or (role.name != "input" and role.start > max(shown, said[0])))
+            and (said[-1] > role.start or (role.name and role.start > max(shown, said[0])))
         }
         styles = {role.style for role in others}
         counting = others.union(role for role in spoken if role.name in POLICY_ROLES and role.style in styles)
@@ -415,7 +416,7 @@ def _spoken(text: str) -> Iterator[_Mark]:
         dress, name, close = (role["dress"] or "").strip(), role["name"] or role["within"], role["close"] or ":"
         closes = {"": close == ":", "**": close in (":**", "**:"), "<": close == ">:"}
         speaker = (_HEADINGS if dress.startswith("#") else _SPEAKERS).get(name.lower())
-        if speaker and closes.get(dress, close == ":" or not close.strip()):
+        if speaker is not None and closes.get(dress, close == ":" or not close.strip()):
             yield _Mark(role.start(), role.end(), speaker, style=f"{dress} {name[0].islower()}")
 
 
