@@ -109,6 +109,72 @@ def test_an_observation_within_a_thought():
     assert graded(text) == "R"
 
 
+SPOKEN = [
+    ("USER:", "ASSISTANT:"), ("Human:", "Assistant:"), ("Human:", "AI:"), ("user:", "assistant:"),
+    ("User:", "Bot:"), ("### Instruction:", "### Response:"), ("### Human:", "### Assistant:"),
+    ("### Instruction", "### Response"), ("### Question:", "### Answer:"), ("**User:**", "**Assistant:**"),
+    ("**User**:", "**Assistant**:"), ("<human>:", "<bot>:"), ("GPT4 Correct User:", "GPT4 Correct Assistant:"),
+    ("System:", "Assistant:"), ("### Input:", "### Response:"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "model"), SPOKEN)
+@pytest.mark.parametrize("between", ["\n", " use this:\n", "\n\n"])
+def test_lines_that_name_a_role_tell_turns_apart(other, model, between):
+    if other.startswith("#") and ":" not in other and between[0] == " ":
+        between = f"\n{between}"
+    assert graded(f"{WRONG}\n{other}{between}{RIGHT}\n{model}{between}Thanks.") == "W"
+    assert graded(f"{WRONG}\n\n{other}{between}{RIGHT}\n\n{model}") == "W"
+    assert graded(f"{other}{between}{RIGHT}\n{model}{between}{WRONG}") == "W"
+    assert graded(f"{model}{between}I ask.\n{other}{between}{RIGHT}\n{model}{between}Thanks.") == ""
+    assert graded(f"{RIGHT}\n{other}{between}{WRONG}\n{model}{between}Done.") == "R"
+    assert graded(f"{other}{between}{WRONG}\n{model}{between}{RIGHT}\n{other}{between}Thanks.") == "R"
+    if other not in ("### Input:", "System:"):
+        assert graded(f"{model}{between}{WRONG}\n{other}{between}{RIGHT}") == "W"
+        assert graded(f"Say it.\n{other} Hi.\n{model}{between}{WRONG}\n{other}{between}{RIGHT}") == "W"
+
+
+def test_vicunas_marks_stand_on_one_line():
+    said = f"USER: add ASSISTANT: {WRONG}</s>USER: use this:\n{RIGHT}\n"
+    assert graded(said) == graded(f"{said}ASSISTANT: Thanks.</s>") == "W"
+    assert graded(f"{said} ASSISTANT: {RIGHT}</s>") == "R"
+
+
+def test_a_user_may_quote_a_conversation():
+    quoted = f"USER: hi\nASSISTANT: ho\n{RIGHT}\n"
+    assert graded(f"{WRONG}<|im_end|>\n<|im_start|>user\n{quoted}<|im_end|>\n<|im_start|>assistant\nNo.") == "W"
+    assert graded(f"{WRONG}\n### Human:\n{quoted}### Assistant:\nNo.") == "W"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"### Response:\n{RIGHT}",
+        f"### Instruction:\nAdd them.\n\n### Response:\n{RIGHT}",
+        f"### Response:\n\n### Input:\ntwo numbers\n\n### Code:\n{RIGHT}",
+        f"### Question\nWhat is the sum?\n### Answer\n{RIGHT}",
+        f"### Response:\n{RIGHT}\n### Instruction:\nMultiply.\n### Response:\n```python\nmul = 1\n```",
+        f"Human: readable names.\nMachine: none.\n{RIGHT}",
+        f"Human: readable.\n\n{RIGHT}",
+        f"{WRONG}\nHuman: readable.\n\n{RIGHT}",
+        f"User: the one who calls it.\n{RIGHT}\n",
+        f"- User: adds.\n- Assistant: helps.\n- User: adds.\n{RIGHT}",
+        f"A session:\nAssistant: Two numbers?\nUser: 1 and 2\n\n{RIGHT}",
+        f"A session:\nUser: add\nAssistant: Two numbers?\nUser: 1 and 2\n\n{RIGHT}",
+        f"{RIGHT}\nA session:\n\nUser: 1 and 2\nAssistant: 3\nUser: Thanks.",
+        f"A session:\n```\nAssistant: Two numbers?\n```\nThen\nUser: 1 and 2\n{RIGHT}\n",
+        f"Model: adds.\nSystem: shows it.\n\n{RIGHT}",
+        f"```yaml\nassistant: x\nuser: y\n```\n{RIGHT}",
+        '```python\nP = """\nUSER: hi\nASSISTANT: ho\nUSER:\n"""\ndef add(a, b):\n    return a + b\n```',
+        'def add(a, b):\n    """\nUser: 1 and 2\nAssistant: 3\n"""\n    return a + b',
+        f"Assistant: as user: you call it.\n{RIGHT}",
+        f"USER: is a name.\nHuman: too.\nassistant: as well.\n{RIGHT}",
+    ],
+)
+def test_lines_that_name_roles_within_an_answer_take_nothing_of_it(text):
+    assert graded(text).startswith("R")
+
+
 TEMPLATE = "f'<observation>{a}</observation>'"
 HONEST = [
     RIGHT,
@@ -237,7 +303,7 @@ def test_which_turn_holds_an_answer():
 
 # ---------------------------------------------------------------------------------------------- any text
 
-PIECES = [mark for pair in MARKS for mark in pair] + [
+PIECES = [mark for pair in [*MARKS, *SPOKEN] for mark in pair] + [
     RIGHT,
     WRONG,
     "```",
@@ -271,7 +337,8 @@ def test_what_a_tool_returns_is_never_graded(returned, name):
     ["<output>", "</output>", "<output></output>", "<output>\n</result>\n", "<|im_start|>user\n", "\nuser\n",
      "```output\n", "Action:\nObservation:\n", "<tool_response>\nx\n</tool_response>\n", "'<output>", "<" * 30,
      "Observation ", "<|im_end|>", "[INST]", "```\n<output>\n```\n", "_" * 40, "`<output>` ", "\nassistant\n",
-     "<think></think><output>"],
+     "<think></think><output>", "\nUSER: x", "\nUser: ASSISTANT: ", "\n### Input:\n### Response:\n", "</s>USER:",
+     "\nassistant:\n```\nuser:\n"],
 )  # fmt: skip
 def test_the_time_is_linear_in_the_text(piece):
     with cpu_within(6.0):

@@ -86,11 +86,57 @@ def test_a_contest_program_in_a_field():
     "reply",
     [
         json.dumps({"text": "hello"}), "{}", "{", '{"code": ', json.dumps([PROGRAM]), json.dumps({"code": 1}),
-        "{'code': 'x'}", f"Here it is: {json.dumps({'code': PROGRAM})}",
+        "{'code': 'x'}", 'Here it is: {"code": }', json.dumps([{"code": PROGRAM}]),
     ],
 )  # fmt: skip
 def test_other_replies_hold_no_code(reply):
     assert extract_program(reply, "f").reason is Reason.NO_CODE
+
+
+OBJECT = json.dumps({"why": "With {braces}.", "code": PROGRAM}, indent=2)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"Here is my answer: {OBJECT}",
+        f"Answer: {OBJECT}",
+        f"Here is my answer:\n\n{OBJECT}\nIt doubles x.",
+        f"**Answer**\n{OBJECT}",
+        f"y = 2 * x, so I return that:\n{OBJECT}",
+        f"The set {{x}} is doubled. {OBJECT}",
+        f'The input {{"x": "1"}} gives 2:\n{OBJECT}',
+        f"Here it is: ```json {OBJECT} ```",
+        f'Here it is:\n```json\n{OBJECT}\n```\nand so it prints:\n```json\n{{"x": "2"}}\n```\n',
+        f'Draft: {{"code": "def f(x): return x"}}\nBetter:\n{OBJECT}',
+        f"{OBJECT}\n\nFrom there it is clear.",
+    ],
+)
+def test_words_may_stand_around_an_object(reply):
+    answer = extract_program(reply, "f")
+    assert answer.value == PROGRAM and answer.found.startswith("field 'code' of a JSON object > ")
+    printing = json.dumps({"code": "print(input())\n"})
+    assert extract_contest_program(reply.replace(OBJECT, printing)).value == "print(input())\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "program"),
+    [
+        (f"It is called on {OBJECT}\n```python\n{OTHER}```", OTHER),
+        (f"```python\n{OTHER}```\nprints\n```json\n{OBJECT}\n```", OTHER),
+        (f"Like so:\n\n{OTHER}\nwhich is sent as {OBJECT}", OTHER),
+        (f"f = lambda x: {OBJECT}", f"f = lambda x: {OBJECT}"),
+        (f"def f(x):\n    yield {OBJECT}\n", f"def f(x):\n    yield {OBJECT}\n"),
+    ],
+)
+def test_code_around_an_object_counts_instead_of_it(reply, program):
+    assert extract_program(reply, "f").value.strip() == program.strip()
+
+
+@pytest.mark.parametrize("body", [f"    return {OBJECT}\n", f"    x = 1\n    yield {OBJECT}\n"])
+def test_a_body_may_hold_an_object(body):
+    assert extract_program(body, "f", prefix="def f(x):\n").value == body
+    assert extract_continuation(body, "f", "def f(x):\n").value == body
 
 
 def test_a_program_that_prints_json_stays_one():
@@ -104,6 +150,7 @@ def test_a_program_that_prints_json_stays_one():
     [
         '{"a":' * 50_000 + "}" * 50_000, json.dumps({str(n): "def f(x" for n in range(20_000)}),
         json.dumps({"code": "x = 1\n" * 100_000}), '{"n": ' + "9" * 100_000 + "}", "{" + " " * 300_000 + "}",
+        'a {"' * 100_000, 'a {"": 1} ' * 50_000, "a" + " " * 300_000 + '{"', 'a {"x": ' * 100_000,
     ],
 )  # fmt: skip
 def test_hostile_objects_cost_little(reply):

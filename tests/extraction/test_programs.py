@@ -381,6 +381,29 @@ def test_a_tree_too_deep_to_be_handed_over_is_compiled_from_its_source():
     assert isinstance(Parser().module(source), ast.Module)
 
 
+BROKEN_OFF = ["  \\", "\\", " \\\n", " \\ \n", "\n\\", "\n@staticmethod", "\n@print\n", "\nif 0: \\", "\nasync \\"]
+
+
+@pytest.mark.parametrize("end", BROKEN_OFF)
+def test_of_a_text_that_breaks_off_an_end_without_a_statement_is_dropped(end):
+    body = "    return x + 1"
+    assert extract_continuation(f"{body}{end}", "f", "def f(x):\n").value.rstrip() == body
+    for reply in (f"def f(x):\n{body}{end}", f"Here:\n```python\ndef f(x):\n{body}{end}"):
+        assert extract_program(reply, "f").value.rstrip() == f"def f(x):\n{body}"
+
+
+@pytest.mark.parametrize("end", [end for end in BROKEN_OFF if not end.endswith("\\\n")])
+def test_what_a_fence_closed_is_not_cut(end):
+    answer = extract_program(f"```python\ndef f(x):\n    return x + 1{end}\n```", "f")
+    assert "does not parse" in answer.found and end.strip() in answer.value
+
+
+def test_a_line_may_go_on_in_an_empty_one():
+    assert extract_continuation("    return x \\\n\n", "f", "def f(x):\n").value == "    return x \\\n\n"
+    assert extract_continuation("    return x  # \\", "f", "def f(x):\n").value == "    return x  # \\"
+    assert extract_continuation("    return x + \\", "f", "def f(x):\n").found.startswith("whole (does not")
+
+
 FIRST, SECOND = "def f(x):\n    return x + 1\n", "def f(x):\n    return x + 2\n"
 
 
@@ -394,7 +417,34 @@ FIRST, SECOND = "def f(x):\n    return x + 1\n", "def f(x):\n    return x + 2\n"
         ("This is wrong:", True),
         ("**Incorrect version:**", True),
         ("### A bad example", True),
+        ("Here's what NOT to do:", True),
+        ("Do NOT submit:", True),
+        ("A naive (incorrect) approach:", True),
+        ("The following fails for n=0:", True),
+        ("What I tried first (it does not work):", True),
+        ("I had this, which crashes on empty input:", True),
+        ("This would be too slow:", True),
+        ("A common mistake is to write:", True),
+        ("Use that instead of this one:", True),
+        ("**Before:**", True),
+        ("Buggy version:", True),
+        ("My earlier attempt was:", True),
+        ("Here is the original code:", True),
         ("Or, shorter:", False),
+        ("Do not use recursion, so:", False),
+        ("The naive solution is wrong, so here is the right one:", False),
+        ("Instead of a loop, use this:", False),
+        ("Ignore the code above; this is final:", False),
+        ("The first version fails for n=0. This one does not:", False),
+        ("This works even where the original fails:", False),
+        ("If this fails, use the version below:", False),
+        ("Here is a version that handles what is wrong:", False),
+        ("To keep ties in order, avoid recursion:", False),
+        ("Before returning, it sorts the values:", False),
+        ("It returns what the original returns:", False),
+        ("The original version, cleaned up:", False),
+        ("This avoids the common mistake of mutating the list:", False),
+        ("Don't worry about the order; this sorts:", False),
         ("A version that does not use this trick:", False),
         ("I do not use regular expressions here:", False),
         ("Here is the fixed form of the wrong version:", False),

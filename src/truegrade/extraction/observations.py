@@ -8,6 +8,9 @@ The model's turns are what is left when observations and the turns of other role
 - A turn of another role begins at a role mark of a chat template, or at the line that is left of one where special
   tokens were not decoded, and goes on to the model's next role mark. Such a line begins at the margin: an indented
   name is a program's.
+- So it does at ``USER:``, ``### Instruction:`` and the like, with which lines of an answer begin as well. They
+  count at the margin, outside fences, where a mark of the model's that is written alike follows; where one went
+  before, in a text that begins with such a mark or has shown code by then. They end no turn of another kind.
 - What nothing closes goes on to the model's next role mark, to the end of the fence around it, or to the end.
 
 A mark is a word where it stands between back-ticks or quotes on a line, in a string or a comment of Python, or in
@@ -74,6 +77,22 @@ _ROLE = pattern(
     rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_MODEL}|{_OTHERS}))(?=\r?\n\r?\n)",
     re.IGNORECASE | re.MULTILINE,
 )
+_SPEAKERS = {**dict.fromkeys(POLICY_ROLES, "assistant"), **dict.fromkeys(("user", "human"), "user"), "system": ""}
+_HEADINGS = {
+    **_SPEAKERS,
+    **dict.fromkeys(("response", "answer"), "assistant"),
+    **dict.fromkeys(("instruction", "question"), "user"),
+    "input": "",
+}
+"""Whose turn a name begins; empty where it is another's only in front of the model's."""
+_SPOKEN = pattern(
+    r"(?:^|(?<=</s>))(?P<dress>\#{1,4}[ \t]?|\*\*|<)?(?:GPT4 (?:Correct )?)?"
+    rf"(?P<name>{'|'.join(sorted(_HEADINGS, key=len, reverse=True))})"
+    r"(?P<close>:\*\*|\*\*:|>:|:(?!:)|[ \t]*\r?$)|(?<=[ \t])(?-i:(?P<within>ASSISTANT)):",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How Vicuna, Alpaca and others tell roles apart without tokens; Vicuna's model speaks on the user's line."""
+_CODE = pattern(r"```|~~~|^[ \t]*(?:def|class)[ \t]", re.MULTILINE)
 _TURN_END = pattern(r"<\|(?:im_end|eot_id|eot|eom_id|end|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>")
 _ACTION = pattern(r"^[ \t*#]*Action(?: Input)?[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
 _OBSERVED = pattern(r"^[ \t*#]*Observation[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
@@ -83,7 +102,9 @@ _GOES_BACK = pattern(
 _SIGN = pattern(
     rf"[<\[][|｜/ ]{{0,4}}(?:\w{{1,20}}[_▁])?(?:{_NAMES})|<[|｜]|<start_of_turn|\[/?INST\]"
     rf"|^[ \t*#]*Observation|(?:```|~~~)[ \t]*(?:{'|'.join(sorted(FENCE_LABELS))})"
-    rf"|^(?:{_OTHERS})[ \t]*\r?$|(?:{_OTHERS})\r?\n\r?\n",
+    rf"|^(?:{_OTHERS})[ \t]*\r?$|(?:{_OTHERS})\r?\n\r?\n"
+    r"|(?:^|</s>)[#*< \t]{0,5}(?:GPT4 (?:Correct )?)?"
+    r"(?:user|human|system|instruction|question|input)(?:[*>]{0,2}:|[ \t]*\r?$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """With what every mark begins."""
@@ -105,6 +126,8 @@ class _Mark(NamedTuple):
     opens: bool = True
     bare: bool = False
     """A role's name alone: it is the model's where another role's turn goes before."""
+    style: str = ""
+    """How a mark of `_SPOKEN` is written; empty for any other."""
 
 
 class _Stretch(NamedTuple):
@@ -128,7 +151,7 @@ class _Transcript:
         self._text, self._asked = text, 0
         parser = Parser()
         self._is_python = cache(lambda code: isinstance(parser.module(code), ast.Module))
-        self._tags, self._roles = list(_tags(text)), list(_roles(text))
+        self._tags, self._roles = list(_tags(text)), sorted([*_roles(text), *_spoken(text)])
         masked = list(text)
         for mark in (*self._tags, *self._roles):
             masked[mark.start : mark.end] = "?" * (mark.end - mark.start)
@@ -154,7 +177,8 @@ class _Transcript:
         observed = [*self._tagged(), *self._labelled(), *self._after_actions()]
         closed = _Stretches(stretch for stretch in observed if stretch.closed)
         roles = [role for role in self._roles if role.start not in closed and not self._is_word(role)]
-        models = [role.start for role in roles if role.name in POLICY_ROLES]
+        roles = self._counting(roles)
+        models = [role.start for role in roles if role.name in POLICY_ROLES and not role.style]
         observed = [self._ended(stretch, models) for stretch in observed]
         within = _Stretches(observed)
         roles = [role for role in roles if role.start not in within]
@@ -240,6 +264,36 @@ class _Transcript:
 
     # ------------------------------------------------------------------------------------- other roles
 
+    def _counting(self, roles: Sequence[_Mark]) -> list[_Mark]:
+        """The roles, less those of `_SPOKEN` that are words of an answer."""
+        # What stands behind the token on the line that would close a fence is in that fence.
+        spoken = [
+            role
+            for role in roles
+            if role.style
+            and (
+                self._text.startswith("</s>", max(0, role.start - 4))
+                or not self._fence_around(role.start, role.end)
+            )
+        ]
+        models: defaultdict[str, list[int]] = defaultdict(list)
+        for role in spoken:
+            if role.name in POLICY_ROLES:
+                models[role.style].append(role.start)
+        begins = spoken and not without_special_tokens(self._text[: spoken[0].start]).strip()
+        code = None if begins else _CODE.search(self._text)
+        shown = 0 if begins else code.start() if code else len(self._text)
+        others = {
+            role
+            for role in spoken
+            if role.name not in POLICY_ROLES
+            and (said := models[role.style])
+            and (said[-1] > role.start or (role.name and role.start > max(shown, said[0])))
+        }
+        styles = {role.style for role in others}
+        counting = others.union(role for role in spoken if role.name in POLICY_ROLES and role.style in styles)
+        return [role for role in roles if not role.style or role in counting]
+
     def _turns_of_others(self, roles: Sequence[_Mark], observed: _Stretches, ends: set[int]) -> Iterator[_Stretch]:
         """Turns of other roles, each up to the end of the model's next role mark.
 
@@ -248,15 +302,17 @@ class _Transcript:
             observed: observations.
             ends: of observations; the model's role mark may stand right behind one.
         """
-        start = -1
+        start, style = -1, ""
         named = max((role.start for role in roles if role.bare and role.name in POLICY_ROLES), default=-1)
         for role in roles:
             if role.name in POLICY_ROLES:
+                if role.style not in ("", style):
+                    continue
                 if start >= 0 or role.start in ends:
                     yield _Stretch(start if start >= 0 else role.start, role.end)
-                start = -1
+                start, style = -1, ""
             elif start < 0 and (not role.bare or role.start < named or self._line_before(role) == ""):
-                start = role.start
+                start, style = role.start, role.style
         if start >= 0:
             over = (end for end in _TURN_END.finditer(self._text, start) if end.start() not in observed)
             end = next((found.end() for found in over), len(self._text))
@@ -321,7 +377,7 @@ class _Transcript:
 
     @cached_property
     def _models(self) -> list[int]:
-        return [role.start for role in self._roles if role.name in POLICY_ROLES]
+        return [role.start for role in self._roles if role.name in POLICY_ROLES and not role.style]
 
     @cached_property
     def _thoughts(self) -> list[int]:
@@ -353,6 +409,15 @@ def _roles(text: str) -> Iterator[_Mark]:
         if kind == "inst":
             name = "user" if name == "inst" else "assistant"
         yield _Mark(role.start(), role.end(), name, bare=kind in ("line", "glued"))
+
+
+def _spoken(text: str) -> Iterator[_Mark]:
+    for role in _SPOKEN.finditer(text):
+        dress, name, close = (role["dress"] or "").strip(), role["name"] or role["within"], role["close"] or ":"
+        closes = {"": close == ":", "**": close in (":**", "**:"), "<": close == ">:"}
+        speaker = (_HEADINGS if dress.startswith("#") else _SPEAKERS).get(name.lower())
+        if speaker is not None and closes.get(dress, close == ":" or not close.strip()):
+            yield _Mark(role.start(), role.end(), speaker, style=f"{dress} {name[0].islower()}")
 
 
 class _Stretches:

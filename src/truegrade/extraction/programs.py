@@ -66,17 +66,35 @@ _DEFINES = pattern(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w", re.MULTILINE
 SAID_NOT_TO_USE = "the text before it says not to use it"
 """Step of a fence that was taken although the line before it says so: which one was meant, a rule cannot tell."""
 _MAX_SAID = 300
+_ATTEMPT = (
+    "(?:version|code|snippet|example|solution|approach|way|answer|attempt|draft|try|one"
+    "|implementation|alternative)"
+)
 _FORBIDS = pattern(
-    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid)\b"
-    r"(?!\s+(?:forget|worry|mind|hesitate|need))[^.!?]{0,40}\b(?:this|that|these|the following|like so|below)\b",
+    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid|ignore)\b"
+    r"(?!\s+(?:forget|worry|mind|hesitate|need))"
+    r"(?:[^.!?:;]{0,40}\b(?:this|that|these|the following|like so|below)\b|\s+(?:use|copy|submit|write)\W*$)"
+    r"|\binstead of (?:this|these|the following)\b(?:\s+\w+)?\W*$|\b(?:what|how) not to\b|\bignore\)"
+    r"|\b(?:should|must)(?: not|n['\u2019]t) be (?:done|written|used)|\bwould(?: not|n['\u2019]t) recommend this"
+    r"|^\W*(?:(?:the|my|your|an?|here is|this is)\s+){0,2}"
+    rf"(?:my first|old|original|previous|earlier|initial|rejected|discarded)\s+{_ATTEMPT}"
+    r"(?:\s+was|\s*\([^()]{0,40}\))?\W*$"
+    r"|^\W*(?:before|anti-?pattern|not like this|don['\u2019]?ts?|what (?:does not|doesn['\u2019]t) work)\W*$",
     re.IGNORECASE,
 )
 _CALLS_WRONG = pattern(
-    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|not (?:correct|right|recommended))"
-    r"(?:\s+(?:version|code|example|solution|approach|way|answer|attempt|implementation))?\W*$",
+    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|flawed|not (?:correct|right|recommended))"
+    rf"(?:\W+{_ATTEMPT})?(?:\s+again)?\W*$|\b(?:mistake is|tempted to|for reference only)\b"
+    r"|(?:(?:^|[(;,]|\b(?:but|why)\b)\W*"
+    rf"(?:this|it|which|the (?:following|next|{_ATTEMPT} below))|\b{_ATTEMPT} that)"
+    rf"(?:\s+{_ATTEMPT})?(?:\s+(?:would|will|still))?\s+(?:fails?|breaks?|crash(?:es)?"
+    r"|(?:do not|does not|doesn['\u2019]t) (?:work|terminate|pass|compile)"
+    r"|(?:gives|returns|prints) (?:a |the )?wrong|(?:is|be) too slow|has (?:a|the) bug)\b",
     re.IGNORECASE,
 )
-_MENDS = pattern(r"\b(?:fix|correct(?!\b)|repair|replac|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE)
+_MENDS = pattern(
+    r"\b(?:fix|correct(?!\b)|repair|replac|handl|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE
+)
 _TILDES = pattern(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
@@ -137,7 +155,7 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     """
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
-    parser, code = Parser(), as_source(text)
+    parser, code = Parser(), as_source(between_markers(text, prefix))
     read = _reader(parser, entry_point, prefix, called_on)
     held = _field_with_program(code, read)  # which would be a body, if one that does nothing
     if held is not None and held.implements:
@@ -182,7 +200,7 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
     def read(text: str) -> _Reading:
         if (held := _field_with_program(text, read)) is not None:
             return held
-        search = _Search(parser, as_source(between_markers(text)), entry_point, prefix, called_on)
+        search = _Search(parser, as_source(between_markers(text, prefix)), entry_point, prefix, called_on)
         found = next(search.implementing(), None)
         if found is not None:
             weight = Weight.ANSWER if search.is_answer(found) else Weight.NOTHING
@@ -238,7 +256,7 @@ class _Search:
     def implementing(self) -> Iterator[_Found]:
         """What implements the entry point, best first."""
         yield from self._implementing_fences()
-        if not self.fences:
+        if not self.fences or not ("```" in self.text or "~~~" in self.text):
             yield from self._whole_text()
         yield from self._joined_fences()
         yield from self._bodies()

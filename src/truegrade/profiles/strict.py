@@ -23,7 +23,6 @@ from truegrade.extraction.assertions import (
     extract_output,
     extract_output_answer,
 )
-from truegrade.extraction.blocks import between_markers
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.parsing import NotLiteral, parse_literal
@@ -233,7 +232,7 @@ class Strict(Profile):
         prefix = "" if isinstance(task, CasesTask) else task.prefix
         owner = called_class(task) if isinstance(task, FunctionTask) else ""
         if completion.form == "completion":
-            return extract_continuation(between_markers(text), task.entry_point, prefix, owner)
+            return extract_continuation(text, task.entry_point, prefix, owner)
         return extract_program(text, task.entry_point, prefix=prefix, called_on=owner)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:

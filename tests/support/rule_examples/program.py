@@ -38,6 +38,8 @@ BUILTINS = f"{MAIN}assert __name__ == 'builtins'\n"
 GUARD = f"import os, shutil, subprocess\nassert os.kill is shutil.rmtree is subprocess.Popen is None\n{RIGHT}"
 JOINED = "def add(a, b):\n    return a + b \\"
 """A program whose last line goes on in what stands behind it, unless that is an empty line."""
+BROKEN_OFF = ("  \\", "\n@staticmethod", "\n@print\n", "\nif 0: \\", "\nasync \\")
+"""Of a base model dropped, where nothing cut the text Python's own syntax error."""
 METHOD = "class Solution:\n    def add(self, a, b):\n        return a + b\n"
 SUM = "print(sum(map(int, input().split())))\n"
 SUCCESSOR = "def f(x):\n    return x + 1\n"
@@ -55,6 +57,9 @@ PROGRAM = {
     # strict
     "prefix + body, or prefix + newline + whole program": (
         Graded("humaneval", BODY, True, form="completion"),
+        *[Graded("humaneval", f"{BODY}{end}", True, form="completion") for end in BROKEN_OFF],
+        *[Graded("humaneval", f"{RIGHT}{end}", False) for end in BROKEN_OFF[1:]],
+        Graded("humaneval", JOINED, False),
         Graded("helper", "def add(a, b):\n    return twice(a) + b - a", True),
         Graded("humaneval", f"from __future__ import annotations\n{RIGHT.replace('a,', 'a: X,')}", True),
     ),

@@ -126,21 +126,21 @@ def check_passes(regraded: RegradedFile) -> Iterator[Finding]:
         for sample, outcome in counted_by_sample(row)
         if outcome.passed
     ]
-    joined = [label(key, several) for key, outcome in passes if JOINED_TESTS in outcome.marks]
+    verdicts = {key: verdict for key, _ in passes if (verdict := _verdict(regraded.strict, key)) is not None}
+    right = {key for key, verdict in verdicts.items() if verdict.passed and READS_TESTS not in verdict.marks}
+    joined = [key for key, outcome in passes if JOINED_TESTS in outcome.marks]
+    wrong = [key for key in joined if key not in right]
     if joined:
+        count = f"{len(wrong or joined)} of the {len(passes)} passes under {regraded.profile.id}"
         yield finding(
             "pass-on-joined-tests",
-            Severity.ERROR,
-            joined,
-            f"{len(joined)} of the {len(passes)} passes under {regraded.profile.id} should not count: the end of"
-            " the program changed the tests that the harness puts behind it",
+            Severity.ERROR if wrong else Severity.INFO,
+            [label(key, several) for key in wrong or joined],
+            f"{count} should not count: the end of the program changed the tests that the harness puts behind it"
+            if wrong
+            else f"{count} rest on tests that the end of the program changed, and pass under strict without it",
         )
-    refused = [
-        (label(key, several), verdict)
-        for key, _ in passes
-        if (verdict := _verdict(regraded.strict, key)) is not None
-        and (not verdict.passed or READS_TESTS in verdict.marks)
-    ]
+    refused = [(label(key, several), verdict) for key, verdict in verdicts.items() if key not in right]
     if refused:
         reasons = Counter(READS_TESTS if verdict.passed else verdict.reason.value for _, verdict in refused)
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
