@@ -81,10 +81,14 @@ def test_problems_that_need_packages_are_refused_or_left_out(data):
     assert "1 of 2 problems are left out whose packages are not installed: tensorflow (1)" in loaded.part
     lacks = "it needs tensorflow, not installed here: pip install 'truegrade[bigcodebench]'"
     assert loaded.left_out == {"BigCodeBench/1": lacks} and "left out" not in (loaded.modified or "")
-    with pytest.raises(UserError, match=r"problem 'BigCodeBench/1' of bigcodebench is left out: it needs tensorflow"):
+    with pytest.raises(
+        UserError, match=r"problem 'BigCodeBench/1' of bigcodebench is left out: it needs tensorflow"
+    ):
         select(loaded, ids=["BigCodeBench/1"])
     ids = index_ids(loaded.by_id(), loaded.left_out)
-    with pytest.raises(BadRecord, match=r"a\.jsonl, line 3: problem 'BigCodeBench/1' is left out: it needs tensorflow"):
+    with pytest.raises(
+        BadRecord, match=r"a\.jsonl, line 3: problem 'BigCodeBench/1' is left out: it needs tensorflow"
+    ):
         match_id(1, ids, path=Path("a.jsonl"), line=3)
     published = identity_of(msgspec.structs.replace(loaded, modified=None))
     assert published.label == "bigcodebench" and published.part == loaded.part

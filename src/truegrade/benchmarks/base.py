@@ -321,7 +321,9 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str], whole: Benchmark |
     left_out = dict(loaded.left_out)
     for problem in problems:
         if problem.id not in ids and wanted == STANDARD:
-            left_out[problem.id] = f"it needs {', '.join(problem.packages)}, and `task_args` packages=standard is set"
+            left_out[problem.id] = (
+                f"it needs {', '.join(problem.packages)}, and `task_args` packages=standard is set"
+            )
         elif problem.id not in ids:
             lacks = " and ".join(name for name in problem.packages if name in missing)
             left_out[problem.id] = f"it needs {lacks}, not installed here: pip install 'truegrade[{loaded.name}]'"

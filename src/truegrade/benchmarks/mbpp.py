@@ -17,8 +17,8 @@ from truegrade.benchmarks.base import (
     choice,
     entry_point,
     load_pinned,
-    outside,
     names_only_solution_binds,
+    outside,
 )
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError

@@ -60,8 +60,8 @@ def read_labels(
 ) -> list[ClaimedProbe]:
     """Labelled programs of a JSON Lines file: ``problem``, ``program``, ``label`` (right or wrong) and ``source``.
 
-    ``problems`` are the ids that programs may be for, ``left_out`` says why others are not among them; a program that stands there twice for one is read once. The
-    file may be compressed with gzip.
+    ``problems`` are the ids that programs may be for, ``left_out`` says why others are not among them; a program
+    that stands there twice for one is read once. The file may be compressed with gzip.
 
     Raises:
         BadRecord: a line is no such row, names a problem that is not known, or contradicts an earlier one; names
