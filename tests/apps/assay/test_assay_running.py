@@ -64,6 +64,11 @@ def test_strict_is_not_forged_and_the_plain_rule_is(measured):
     assert inside.j_adversarial < strict.j.value
 
 
+def test_a_package_that_is_not_installed_is_refused_before_anything_is_loaded():
+    with pytest.raises(UserError, match="`packages` no-such-package: not installed; pip install no-such-package"):
+        assay("no such benchmark either", grader="mine:reward", packages=("no-such-package",))
+
+
 def test_every_wrong_label_is_repeated_by_its_witness(measured, tmp_path, monkeypatch):
     probes = [each for each in AssayFolder(measured.folder).probes() if each.kind in ("mutant", "stub")]
     wrong = [each for each in probes if each.label == "wrong"]

@@ -46,7 +46,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
-from truegrade.pipeline.verdicts import Progress, refuse_ungradable
+from truegrade.pipeline.verdicts import Progress, refuse_ungradable, with_packages
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress_lines import download_progress
@@ -141,6 +141,7 @@ def assay(
     plain = not benchmarks and not problems
     graders = [grader] if isinstance(grader, str) or callable(grader) else list(grader)
     named = list(profiles) or ([] if graders else ["strict", TESTS_INSIDE] if plain else ["strict"])
+    with_packages({}, packages)  # refused before anything is loaded or labelled
     opened = load_benchmarks(benchmarks, problems, data, task_args or {}, notice)
     limit = DEFAULT_PROBLEMS if limit is None and not problems and not ids else limit
     claims = _claims(labels, replies, opened, notice)
