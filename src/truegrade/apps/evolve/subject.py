@@ -17,7 +17,6 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.grading.static_findings import require_linters
-from truegrade.grading.static_findings import require_linters
 from truegrade.models.local import ARGUMENT, Engine, Generated
 from truegrade.profiles import find_profile, open_profile
 from truegrade.records import Problem, Prompt
