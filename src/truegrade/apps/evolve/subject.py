@@ -117,7 +117,7 @@ class TransformersSubject:
 
 
 def check_packages(model: str) -> None:
-    """Refuse, before any other work, where a package is not installed that an evolution needs; raises UserError."""
+    """Refuse, before any other work, where a package is missing that an evolution needs; raises UserError."""
     require_linters()
     if model.startswith("hf/"):
         from truegrade.models.transformers_local import TransformersOptions
