@@ -72,7 +72,7 @@ def match_id(
         BadRecord: no problem is meant, which offers the closest ids; or one that is left out, which says why.
     """
     found = index.meant(raw)
-    if found in index.left_out:
+    if found is not None and found in index.left_out:
         raise BadRecord(path, f"problem {found!r} is left out: {index.left_out[found]}", line=line, field=field)
     if found is not None:
         return found
