@@ -18,11 +18,7 @@ from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import reply_to
 from truegrade.files.extras import importing
 
-with importing(
-    "verifiers",
-    "truegrade.apps.rewards.verifiers",
-    "install it from https://github.com/PrimeIntellect-ai/verifiers",
-):
+with importing("verifiers", __name__, "install it from https://github.com/PrimeIntellect-ai/verifiers"):
     import verifiers.v1 as vf
     from verifiers.v1.state import StateT
     from verifiers.v1.task import ConfigT, DataT

@@ -15,11 +15,7 @@ from truegrade.apps.rewards.grader import RewardGrader, reward_grader
 from truegrade.apps.rewards.records import PolicyReply, Reward, reply_to
 from truegrade.files.extras import importing
 
-with importing(
-    "verifiers",
-    "truegrade.apps.rewards.verifiers_legacy",
-    "install it from https://github.com/PrimeIntellect-ai/verifiers",
-):
+with importing("verifiers", __name__, "install it from https://github.com/PrimeIntellect-ai/verifiers"):
     import verifiers.legacy as vf
 
 _FOUND = "truegrade"
