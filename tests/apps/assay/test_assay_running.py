@@ -260,6 +260,17 @@ def test_a_grader_that_answers_nothing_behind_a_cheat_is_started_anew(tmp_path):
     assert len(answered) > 8
 
 
+@jailed
+def test_what_is_known_is_told_once_where_it_did_not_change(tmp_path, monkeypatch):
+    monkeypatch.setattr("truegrade.apps.assay.running.LONG_S", 0.0)
+    (tmp_path / "rewards.py").write_text("def reward(program, tests):\n    return 1.0\n")
+    told: list[str] = []
+    battery = Battery(classes=("right", "cheats"), cheats_per_problem=1, inputs=5)
+    assay(grader=f"{tmp_path}/rewards.py:reward", problems=[problem(2, STRONG)], out=tmp_path / "a", workers=1,
+          notice=told.append, battery=battery)  # fmt: skip
+    assert len([line for line in told if ", so far (" in line]) == 1, told
+
+
 def test_what_is_known_is_told_where_an_assay_is_stopped(tmp_path):
     class Stopping(Silent):
         left = 9

@@ -151,6 +151,14 @@ def assay(
     for each in setups if jail else ():
         for lacking in started_in_vain(each, packages):
             notice(f"{each} may not work: {lacking}")
+    told: set[str] = set()
+
+    def once(line: str) -> None:
+        """Tell a line that was not told before: what is known may be the same at the next turn."""
+        if line not in told:
+            told.add(line)
+            notice(line)
+
     results = []
     with _targets(
         named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
@@ -201,9 +209,9 @@ def assay(
                 if said := plan(request, len(benchmark.problems)):
                     notice(said)
                 try:
-                    summary, unusable = run_assay(request, progress or Silent(), notice)
+                    summary, unusable = run_assay(request, progress or Silent(), once)
                 except KeyboardInterrupt:
-                    tell_so_far(request, notice)
+                    tell_so_far(request, once)
                     raise
                 write_assay_page(gather_folder(folder, command), folder.path / PAGE)
             results.append(
