@@ -8,7 +8,7 @@ import truegrade
 from support import scripted_agents as agents
 from support import scripted_server as scripted
 from truegrade.agents.steps import steps_path
-from truegrade.errors import UserError
+from truegrade.errors import ModelError, UserError
 
 GOOD = "def add(x, y):\n    return x + y"
 WRONG = "def add(x, y):\n    return x - y"
@@ -168,6 +168,15 @@ def test_the_tester_may_have_a_model_of_its_own_with_its_own_price(two_services)
     assert "openai-compatible/writer" in page and "openai-compatible/checker" in page
 
 
+def test_a_tester_that_is_not_reached_names_the_argument_of_its_address(two_services):
+    asked, _, _ = two_services
+    asked["agent_args"]["tester_base_url"] = "http://127.0.0.1:1/v1"
+    with pytest.raises(ModelError, match="give another `agent_args` tester_base_url"):
+        truegrade.run("humaneval", **asked)
+    with pytest.raises(ModelError, match="give another `base_url`"):
+        truegrade.run("humaneval", **{**asked, "base_url": "http://127.0.0.1:1/v1", "out": "two"})
+
+
 def test_a_tester_without_an_address_of_its_own_is_asked_where_the_run_s_model_is(says, monkeypatch):
     monkeypatch.setenv("KEY_OF_BOTH", "k")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -221,6 +230,10 @@ def test_without_a_model_of_its_own_the_tester_is_not_in_the_manifest(play, says
         ({"tester_base_url": "http://localhost:1"}, "name it with tester_model"),
         ({"tester_model": "openai-compatible/m", "tester_base_url": "http://u:k@localhost:1"}, "holds a key"),
         ({"tester_model": "openai-compatible/m", "tester_base_url": "http://localhost:1?key=k"}, "holds a key"),
+        ({"tester_model": "openai-compatible/m", "tester_base_url": "ftp:x"},
+         "give `agent_args` tester_base_url as http"),
+        ({"tester_model": "embedded/truegrade-micro", "tester_base_url": "http://localhost:1/v1"},
+         "leave `agent_args` tester_base_url out"),
         ({"tester_model": 3}, "expected `str | null`"),
     ],
 )  # fmt: skip

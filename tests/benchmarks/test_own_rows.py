@@ -141,6 +141,20 @@ def test_a_module_of_unit_tests_grades_a_class_and_a_function(at):
         ({"tests": "def test_it():\n    assert True\n"}, "field 'tests': never import 'stacks'"),
         ({"tests": "def test_it():\n    pass\n", "module": ...}, "field 'tests': never use 'Stack'"),
         ({"module": "stacks.py "}, "field 'module': is no name of a module"),
+        (
+            {"module": ...},
+            "field 'module': the field is missing, and the tests import 'Stack' from 'stacks'; give",
+        ),
+        (
+            {"module": ..., "tests": "import stacks as s\ndef test_it():\n    s.Stack()\n"},
+            "field 'module': the field is missing, and the tests import 'Stack' from 'stacks'",
+        ),
+        (
+            {"module": "json", "tests": "from json import Stack\ndef test_it():\n    Stack()\n"},
+            "field 'module': 'json' hides the module of that name",
+        ),
+        ({"module": "pytest.sub"}, "field 'module': 'pytest.sub' hides the module of that name"),
+        ({"reference": "class Stack(\n"}, "field 'reference': is no Python: '(' was never closed (line 1"),
         ({"files": {"../up.txt": ""}}, "field 'files': leads out of the working directory"),
         ({"framework": ..., "module": ..., "files": {"a": ""}}, "field 'files': is for modules of unit tests"),
         ({"framework": ...}, "field 'module': is for modules of unit tests"),
@@ -152,6 +166,30 @@ def test_a_wrong_row_with_a_framework_is_told_in_one_line(tmp_path, row, message
     with pytest.raises(UserError) as told:
         load_benchmark(str(write(tmp_path, ECHO, changed)))
     assert f"my.jsonl, line 2, {message}" in str(told.value) and "\n" not in str(told.value)
+
+
+def test_a_row_may_bring_the_module_from_which_its_tests_import(tmp_path):
+    tests = "from helped import thrice as other\ndef test_it():\n    assert thrice(2) == other(2)\n"
+    files = {"helped.py": "def thrice(x):\n    return x + x + x\n"}
+    row = {**BY_UNITTEST, "framework": "pytest", "tests": tests, "files": files}
+    assert load_benchmark(str(write(tmp_path, row))).problems
+
+
+def test_a_reference_that_fails_its_tests_is_named_by_its_row(at):
+    write(at, ECHO, {**BY_UNITTEST, "reference": "    return x + 3\n"})
+    verdicts = truegrade.run("my.jsonl", model="baseline/reference", out="r").verdicts()
+    (failed,) = [one.detail for one in verdicts if one.reason == "grader_error"]
+    assert failed.startswith("my.jsonl, line 2, field 'reference': does not pass its suite here: T.test_it: ")
+    assert failed.endswith("; correct it, or the tests")
+
+
+def test_a_line_that_is_cut_is_named_where_its_object_begins(tmp_path):
+    path = write(tmp_path, DOUBLE)
+    path.write_text(path.read_text() + '{"id": "cut", "prompt": "x"\n' + path.read_text())
+    with pytest.raises(
+        UserError, match=r"line 3: is not JSON: .*column 1 of an object that begins on line 2\); if"
+    ):
+        load_benchmark(str(path))
 
 
 def test_a_path_may_be_a_text(tmp_path):

@@ -123,6 +123,19 @@ def test_a_condition_that_says_how_much_may_be_missing_judges_the_rest(lacking, 
     assert not result("worse or missing > 5", few).holds
 
 
+@pytest.mark.parametrize(
+    "text", ["missing < 0 or worse", "worse or missing == 0", "left_out < 0 or worse", "not missing >= 0 or worse",
+             "worse and missing", "missing > 1 and missing < 3 or worse"],
+)  # fmt: skip
+def test_a_condition_that_names_what_is_missing_without_a_bound_holds(lacking, coarse, text):
+    for gone, said in (("four gone", "4 problems are left out"), ("second gone", "5 samples have no verdict")):
+        found = result(text, [lacking["whole"], lacking[gone]])
+        assert found.holds and found.unknown == said
+    gone = read_summary(lacking["four gone"])
+    for on_run in ("missing < 0 or rate < 0.5", "rate < 0.5 and missing", "not missing or rate < 0.5"):
+        assert gate_run(run_condition(on_run), gone)[0].holds
+
+
 def test_what_has_no_verdict_lets_no_run_pass(lacking, coarse):
     gone = read_summary(lacking["four gone"])
     (found,) = gate_run(run_condition("rate < 0.5"), gone)

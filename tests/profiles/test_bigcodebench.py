@@ -14,12 +14,15 @@ from profile_rows import completion, extracted, grade_all, passed
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, _item, modules_of
-from truegrade.errors import UserError
+from truegrade.errors import BadRecord, UserError
 from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
+from truegrade.pipeline.importing import identity_of
+from truegrade.pipeline.loading import select
 from truegrade.profiles import open_profile
 from truegrade.profiles.bigcodebench import BASE_EOS, EOS, sanitize
 from truegrade.records import SampleKey
+from truegrade.store.importers.base import index_ids, match_id
 
 HARNESS, STRICT = open_profile("bigcodebench"), open_profile("strict")
 HEAD = "import json\n\ndef task_func(text, key):\n"
@@ -75,11 +78,24 @@ def test_problems_that_need_packages_are_refused_or_left_out(data):
         problems(data, packages="all")
     loaded = load_benchmark("bigcodebench", data, {"allow_modified": "true", "packages": "installed"})
     assert [problem.id for problem in loaded.problems] == ["BigCodeBench/0"]
-    assert "1 of 2 problems are left out whose packages are not installed: tensorflow (1)" in loaded.modified
+    assert "1 of 2 problems are left out whose packages are not installed: tensorflow (1)" in loaded.part
+    lacks = "it needs tensorflow, not installed here: pip install 'truegrade[bigcodebench]'"
+    assert loaded.left_out == {"BigCodeBench/1": lacks} and "left out" not in (loaded.modified or "")
+    with pytest.raises(
+        UserError, match=r"problem 'BigCodeBench/1' of bigcodebench is left out: it needs tensorflow"
+    ):
+        select(loaded, ids=["BigCodeBench/1"])
+    ids = index_ids(loaded.by_id(), loaded.left_out)
+    with pytest.raises(
+        BadRecord, match=r"a\.jsonl, line 3: problem 'BigCodeBench/1' is left out: it needs tensorflow"
+    ):
+        match_id(1, ids, path=Path("a.jsonl"), line=3)
+    published = identity_of(msgspec.structs.replace(loaded, modified=None))
+    assert published.label == "bigcodebench" and published.part == loaded.part
     assert loaded.problems[0].tags == {"libs": "standard library"}
     assert loaded.problems[0].packages == ("tensorflow",)  # what may be imported is the same for every problem
     left = load_benchmark("bigcodebench", data, {"allow_modified": "true", "packages": "standard"})
-    assert len(left.problems) == 1 and "more than the standard library" in left.modified
+    assert len(left.problems) == 1 and "more than the standard library" in left.part
 
 
 def test_tests_that_chance_decides_are_left_out_under_strict(tmp_path):

@@ -45,6 +45,15 @@ def test_a_line_every_five_seconds_without_a_terminal() -> None:
     ]
 
 
+def test_the_last_one_is_told_once_without_a_terminal() -> None:
+    progress, clock, out = watch(terminal=False)
+    progress.start("grade as strict", total=1, done=0)
+    clock.now_s += 10.0
+    progress.advance()
+    progress.finish()
+    assert out.getvalue().splitlines()[1:] == ["grade as strict: 1/1, 0.1/s, 10.0 s in total"]
+
+
 def test_the_bar_shows_stage_count_rate_cost_failures_and_time_to_go() -> None:
     progress, clock, out = watch(terminal=True)
     progress.start("grade as strict", total=8, done=0)
@@ -185,6 +194,5 @@ def test_two_stages_at_once_share_a_terminal_and_take_turns_elsewhere() -> None:
         if not terminal:
             assert [line.split(",")[0] for line in shown.splitlines()] == [
                 "generate: 2 in total", "grade as strict: 2 in total",
-                "generate: 1/2", "grade as strict: 1/2", "generate: 2/2", "generate: 2/2",
-                "grade as strict: 2/2", "grade as strict: 2/2",
+                "generate: 1/2", "grade as strict: 1/2", "generate: 2/2", "grade as strict: 2/2",
             ]  # fmt: skip

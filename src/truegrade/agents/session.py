@@ -27,7 +27,7 @@ from truegrade.agents.steps import (
     prompt_tests,
     visible_problem,
 )
-from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.errors import BadRecord, ModelError, TruegradeError, UnknownName, UserError
 from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
@@ -263,7 +263,11 @@ class Session:
         if limit_usd is not None and self._log.spent_usd >= limit_usd:
             raise BudgetSpent
         sampling = _own_seed(self._sampling, agent, round_, index)
-        reply = await generate_sample(self._models.get(agent, self._model), self._key, prompt, sampling)
+        model = self._models.get(agent, self._model)
+        try:
+            reply = await generate_sample(model, self._key, prompt, sampling)
+        except (ModelError, UserError) as error:
+            raise error if model.base_url == self._model.base_url else of_role(agent, error) from None
         messages = () if prompt.sha256 in self._shown else prompt.messages
         asked = AskedStep(
             agent=agent,
@@ -455,6 +459,14 @@ def sees_official_tests(agent: Agent) -> bool:
     """Whether an agent declares that it runs the data set's own tests and shows what they print."""
     info = getattr(agent, "info", None)
     return isinstance(info, AgentInfo) and info.sees_official_tests
+
+
+def of_role(role: Role, error: TruegradeError) -> TruegradeError:
+    """An error of a role's own model, which names the arguments that hold this model's address and settings."""
+    said = str(error).replace("`base_url` http", f"`agent_args` {role}_base_url=http")
+    said = said.replace("`base_url`", f"`agent_args` {role}_base_url")
+    said = said.replace("`model_args`", f"`agent_args` {role}_args")
+    return error if said == str(error) else ModelError(said) if isinstance(error, ModelError) else UserError(said)
 
 
 def role_models(agent: Agent) -> Mapping[Role, RoleModel]:

@@ -5,8 +5,8 @@ condition would hold where nothing has changed, and what it finds with a probabi
 estimate anew from a normal distribution with the standard error of its interval, on a fixed grid of quantiles.
 
 Rates and differences are fractions of counts. Samples without a verdict and problems that one run lacks make them
-unknown, so that a condition on them holds, unless it names ``missing`` (or ``left_out``): it then says itself how
-much may be missing, and the rest is judged.
+unknown, so that a condition on them holds, unless it bounds ``missing`` (or ``left_out``), as ``or missing > 3``
+does: it then says itself how much may be missing, and the rest is judged.
 """
 
 from __future__ import annotations
@@ -105,10 +105,10 @@ def _gate_pair(condition: Condition, pair: RunPairing, first: Side, second: Side
     }  # fmt: skip
     missing, left_out = sum(lacking.values()), len(asked - compared)
     unknown = []
-    if "missing" not in condition.names:
+    if not condition.bounds("missing"):
         if any(lacking[id_] for id_ in compared):
             unknown.append(_missing(missing))
-        if left_out and "left_out" not in condition.names:
+        if left_out and not condition.bounds("left_out"):
             unknown.append(f"{left_out} {'problem is' if left_out == 1 else 'problems are'} left out")
     result = _held(
         condition, f"{pair.second} − {pair.first}", known, {"missing": missing, "left_out": left_out}, unknown
@@ -170,7 +170,7 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summar
         sum(summary.samples_per_task - task.n for task in profile.tasks),
     )
     known = {"rate": _exact_rate(profile), "rate_low": headline.low, "rate_high": headline.high}
-    unknown = [_missing(missing)] if missing and "missing" not in condition.names else []
+    unknown = [_missing(missing)] if missing and not condition.bounds("missing") else []
     result = _held(
         condition, f"{headline.metric} under {profile.profile}", known,
         {"missing": missing, "warnings": len(summary.warnings)}, unknown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import symtable
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -38,6 +38,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Task arguments (``-T k=v``) in force."""
     modified: str | None = None
     """How the data differs from the pinned data, in words; None where it does not, or none is pinned."""
+    left_out: Mapping[str, str] = {}
+    """Why the arguments leave out problems of the data set, by their ids: ``needs torch, not installed here``."""
+    part: str | None = None
+    """In words, where what is installed here decides which problems are left out, and not the arguments alone."""
     origin: Origin | None = None
     """Where a benchmark that is not built in was found; filled in when it is loaded by name."""
     agent: str = ""
@@ -113,6 +117,14 @@ def in_window(path: Path, problems: Sequence[Problem], args: Mapping[str, str]) 
     if not kept:
         raise UserError(f"{path}: none of its {len(problems)} problems fits the arguments; widen the window")
     return kept
+
+
+def outside(
+    kept: Iterable[str], ids: Iterable[str], args: Mapping[str, str], names: Collection[str]
+) -> dict[str, str]:
+    """`Benchmark.left_out`: the ids that are not kept, where arguments of these names say which problems are."""
+    asked = " ".join(f"{name}={value}" for name, value in args.items() if name in names)
+    return dict.fromkeys(set(ids).difference(kept), f"it is none of those that `task_args` {asked} asks for")
 
 
 def flag(args: Mapping[str, str], name: str) -> bool:
@@ -273,7 +285,7 @@ PACKAGES: Mapping[str, str] = MappingProxyType(
 
 
 def with_packages(loaded: Benchmark, args: Mapping[str, str], whole: Benchmark | None = None) -> Benchmark:
-    """The benchmark, or what of it the argument says; what was left out is told as a modification.
+    """The benchmark, or what of it the argument says; what was left out is told as a part, problem by problem too.
 
     Programs may import what any problem of the whole benchmark needs, so that no verdict depends on which
     problems are run together.
@@ -305,11 +317,21 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str], whole: Benchmark |
     if not kept:
         raise UserError(f"`task_args` packages={wanted}: leaves out {lacking}, those {why}")
     offered = tuple(sorted({name for problem in (whole or loaded).problems for name in problem.packages}))
-    told = f"{lacking} are left out {why}" if len(kept) < len(problems) else None
+    ids = {problem.id for problem in kept}
+    left_out = dict(loaded.left_out)
+    for problem in problems:
+        if problem.id not in ids and wanted == STANDARD:
+            left_out[problem.id] = (
+                f"it needs {', '.join(problem.packages)}, and `task_args` packages=standard is set"
+            )
+        elif problem.id not in ids:
+            lacks = " and ".join(name for name in problem.packages if name in missing)
+            left_out[problem.id] = f"it needs {lacks}, not installed here: pip install 'truegrade[{loaded.name}]'"
     return msgspec.structs.replace(
         loaded,
         problems=tuple([msgspec.structs.replace(problem, packages=offered) for problem in kept]),
-        modified="; ".join(part for part in (loaded.modified, told) if part) or None,
+        left_out=left_out,
+        part=f"{lacking} are left out {why}" if len(kept) < len(problems) else None,
     )
 
 

@@ -23,6 +23,7 @@ from truegrade.benchmarks.base import (
     Item,
     choice,
     load_pinned,
+    outside,
     with_packages,
 )
 from truegrade.datasets import SOURCES
@@ -110,7 +111,8 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         return with_packages(whole, args)
     ids = _hard_ids(locate(_SOURCE, data).path.parent, {problem.id for problem in whole.problems})
     hard = tuple(problem for problem in whole.problems if problem.id in ids)
-    return with_packages(msgspec.structs.replace(whole, problems=hard), args, whole)
+    left_out = outside(ids, whole.by_id(), args, ("subset",))
+    return with_packages(msgspec.structs.replace(whole, problems=hard, left_out=left_out), args, whole)
 
 
 def _item(row: BigCodeBenchRow, split: str) -> Item:

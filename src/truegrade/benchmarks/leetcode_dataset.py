@@ -24,6 +24,7 @@ from truegrade.benchmarks.base import (
     choice,
     in_window,
     load_pinned,
+    outside,
 )
 from truegrade.benchmarks.ground_truths.python_tests import LEETCODE_NAMES
 from truegrade.datasets import SOURCES
@@ -137,7 +138,8 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         )
     problems = tuple([msgspec.structs.replace(each, packages=PACKAGES) for each in benchmark.problems])
     kept = in_window(data or Path(source.file), problems, args)
-    return msgspec.structs.replace(benchmark, problems=kept)
+    left_out = outside((each.id for each in kept), benchmark.by_id(), args, FILTERS)
+    return msgspec.structs.replace(benchmark, problems=kept, left_out=left_out)
 
 
 def _item(row: LeetCodeRow) -> Item:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, flag, in_window
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec, check_arguments, flag, in_window, outside
 from truegrade.benchmarks.execution_tasks import arguments_of, refuse_repeated
 from truegrade.datasets import parse_rows
 from truegrade.datasets.download import UNPINNED, read_content, sha256
@@ -69,6 +69,9 @@ def load_generation(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         dataset_sha256=read.dataset_sha256,
         source=read.source,
         modified=f"{data.name} {modified}" if modified else None,
+        left_out=outside(
+            (str(row.question_id) for row in rows), (str(row.question_id) for row in read.rows), args, FILTERS
+        ),
         args=dict(args),
     )
 
@@ -202,7 +205,10 @@ def _load_rows(
     problems = [problem_of(data, row, digest) for row in parse_rows(data, content, schema)]
     refuse_repeated(data, (problem.id for problem in problems), each)
     chosen = in_window(data, problems, args)
-    return Benchmark(name=name, problems=chosen, dataset_sha256=digest, source=str(data), args=dict(args))
+    left_out = outside((each.id for each in chosen), (each.id for each in problems), args, FILTERS)
+    return Benchmark(
+        name=name, problems=chosen, dataset_sha256=digest, source=str(data), left_out=left_out, args=dict(args)
+    )
 
 
 def _execution_problem(path: Path, row: ExecutionSample, digest: str) -> Problem:

@@ -18,6 +18,7 @@ from truegrade.benchmarks.base import (
     entry_point,
     load_pinned,
     names_only_solution_binds,
+    outside,
 )
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
@@ -77,7 +78,8 @@ def load_mbpp(
     if split == "all":
         return benchmark
     kept = tuple(problem for problem in benchmark.problems if problem.tags["split"] == split)
-    return msgspec.structs.replace(benchmark, problems=kept)
+    left_out = outside((problem.id for problem in kept), benchmark.by_id(), args, ("split",))
+    return msgspec.structs.replace(benchmark, problems=kept, left_out=left_out)
 
 
 def split_of(task_id: int) -> str:

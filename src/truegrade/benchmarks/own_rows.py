@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -169,6 +170,7 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
             task=made.task(),
             tags=row.tags,
             packages=row.packages,
+            place=f"{path.name}, line {line}",
         )
         if row.change is not None:
             changed[str(row.id)] = line, row.change
@@ -224,8 +226,7 @@ class _Row:
         whole = name in _defined(row.reference, classes=True)
         answer = Answer(value=row.reference, found="the row's", form="program" if whole else "completion")
         reference = assemble(prefix, answer)
-        if name not in _defined(reference, classes=True):
-            raise self._fault("reference", f"defines no {name!r}, or is no Python")
+        self._refuse_reference(reference, name, classes=True)
         tests = self._suite_source(name)
         return SuiteTask(
             prompt=self._worded(name, continues=begun),
@@ -248,6 +249,10 @@ class _Row:
             raise self._fault("tests", "is no text; with a framework it is the source of a module of unit tests")
         if not all(part.isidentifier() for part in row.module.split(".") if row.module):
             raise self._fault("module", "is no name of a module; write it as tests import it, without .py")
+        taken = row.module.partition(".")[0]
+        if taken in sys.stdlib_module_names or taken in (row.framework, *row.packages):
+            problem = f"{row.module!r} hides the module of that name from tests and programs"
+            raise self._fault("module", f"{problem}; choose another name, here and where the tests import it")
         if any(path.startswith("/") or ".." in path.split("/") for path in row.files):
             raise self._fault("files", "leads out of the working directory; write relative paths")
         try:
@@ -260,9 +265,36 @@ class _Row:
             return row.tests
         if row.module and not _imports(row.tests, row.module):
             raise self._fault("tests", f"never import {row.module!r}, so every answer would pass")
+        if not row.module and (imported := self._imported_from(name)):
+            problem = f"the field is missing, and the tests import {name!r} from {imported!r}"
+            raise self._fault("module", f"{problem}; give that name, by which they find the program")
         if not row.module and name not in source.spelled.split():
             raise self._fault("tests", f"never use {name!r}, so every answer would pass; call it")
         return row.tests
+
+    def _imported_from(self, name: str) -> str | None:
+        """The module from which the tests of a row without ``module`` take a name, if no file of the row is it."""
+        nodes = [*ast.walk(_parsed(str(self._row.tests)))]
+        imports = [each for node in nodes if isinstance(node, ast.Import) for each in node.names]
+        plain = {each.asname or each.name: each.name for each in imports}
+        found = [
+            *(node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level
+              and any(each.name == name for each in node.names)),
+            *(plain[node.value.id] for node in nodes if isinstance(node, ast.Attribute) and node.attr == name
+              and isinstance(node.value, ast.Name) and node.value.id in plain),
+        ]  # fmt: skip
+        return next((each for each in found if f"{each.replace('.', '/')}.py" not in self._row.files), None)
+
+    def _refuse_reference(self, source: str, name: str, *, classes: bool = False) -> None:
+        """Refuse a reference that is no Python, or does not define what is asked for."""
+        try:
+            _parsed(source)
+        except (SyntaxError, ValueError) as error:
+            place = f" (line {error.lineno} of the program)" if isinstance(error, SyntaxError) else ""
+            problem = f"is no Python: {getattr(error, 'msg', error)}{place}; correct it"
+            raise self._fault("reference", problem) from None
+        if name not in _defined(source, classes=classes):
+            raise self._fault("reference", f"defines no {name!r}; define it, or correct entry_point")
 
     def function(self, name: str) -> FunctionTask:
         """A function to complete where the prompt is its head, else one to write."""
@@ -282,8 +314,7 @@ class _Row:
         prefix = row.prompt if kind == "function" else ""
         if name not in _defined(solution):
             solution = prefix + solution
-        if name not in _defined(solution):
-            raise self._fault("reference", f"defines no {name!r}, or is no Python")
+        self._refuse_reference(solution, name)
         shared = set(names_only_solution_binds(str(row.id), stub(prefix), tests, name)) if prefix else set()
         used = names_only_solution_binds(str(row.id), solution, tests, name)
         return FunctionTask(

@@ -20,6 +20,7 @@ from truegrade.benchmarks.base import (
     check_arguments,
     choice,
     flag,
+    outside,
     read_pinned,
 )
 from truegrade.datasets import SOURCES
@@ -31,6 +32,7 @@ NAME = "quixbugs"
 SLOW_CPU_S = 900.0
 """CPU seconds granted where slow tests are to run; knapsack's takes about 240."""
 
+_ID = "QuixBugs/"
 _SOURCE = SOURCES[NAME]
 _ARGS = {
     "split": f"programs: all (default), {', '.join(SPLITS)}, json (31 with plain tests), graph (the 9 others)",
@@ -65,11 +67,12 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     run_slow = choice(args, "slow", ("skip", "run")) == "run"
     made, modified = (is_quixbugs_checkout, rows_of_quixbugs), flag(args, "allow_modified")
     read = read_pinned(_SOURCE, QuixBugsRow, data, made, allow_modified=modified)
+    problems = [_problem(row, read.dataset_sha256, run_slow=run_slow) for row in read.rows if _belongs(row, split)]
+    ids = (problem.id for problem in problems)
     return Benchmark(
         name=NAME,
-        problems=tuple(
-            _problem(row, read.dataset_sha256, run_slow=run_slow) for row in read.rows if _belongs(row, split)
-        ),
+        problems=tuple(problems),
+        left_out=outside(ids, (f"{_ID}{row.name}" for row in read.rows), args, ("split",)),
         dataset_sha256=read.dataset_sha256,
         source=read.source,
         modified=read.modified,
@@ -92,7 +95,7 @@ def _problem(row: QuixBugsRow, digest: str, *, run_slow: bool) -> Problem:
         tags["split"] = split_of(row.name)
     if skipped:
         tags["skipped"] = ",".join(map(str, skipped))
-    name = f"QuixBugs/{row.name}"
+    name = f"{_ID}{row.name}"
     task = _graph_task(row) if row.tests is None else _json_task(row, row.tests, skipped)
     return Problem(id=name, benchmark=NAME, dataset_sha256=digest, cluster=name, task=task, tags=tags)
 

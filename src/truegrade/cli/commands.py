@@ -238,7 +238,7 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
 
     In --fail-if, rate, rate_low and rate_high are the first number of each profile and its interval, as shares;
     missing counts samples without a verdict, warnings those of the summary. Where samples are missing, a rule on
-    the rate holds unless it names missing: 'rate < 0.6 or missing > 3'.
+    the rate holds unless it bounds missing: 'rate < 0.6 or missing > 3'.
     """
     from truegrade import api
     from truegrade.analysis.gate import run_condition

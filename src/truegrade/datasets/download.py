@@ -153,7 +153,10 @@ def parse_json(path: Path, content: bytes) -> Iterator[tuple[int, Any]]:
         try:
             value, end = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            raise BadRecord(path, f"is not JSON: {error.msg}; get the file again", line=error.lineno) from None
+            begins = "" if error.lineno == line else f" of an object that begins on line {line}"
+            said = f"is not JSON: {error.msg.removesuffix(' at')} (column {error.colno}{begins})"
+            advice = "if the line is cut, write it whole, or get the file again"
+            raise BadRecord(path, f"{said}; {advice}", line=error.lineno) from None
         except RecursionError:
             raise BadRecord(path, "is nested too deeply to be read", line=line) from None
         except ValueError as error:  # a number of more digits than Python reads

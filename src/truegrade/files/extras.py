@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 from truegrade.errors import UserError
@@ -47,6 +49,26 @@ def has_package(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # nor is the package around it
         return False
+
+
+@contextmanager
+def importing(package: str, user: str, install: str) -> Iterator[None]:
+    """Imports of a package that one uses together with ours; a missing one is said in a line.
+
+    Args:
+        package: the module that the imports are of.
+        user: what needs it, as a sentence begins.
+        install: how it is installed, as a sentence ends.
+
+    Raises:
+        UserError: it is not installed, or has no module of a name that is imported.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise UserError(f"{user} needs {error.name}, not installed here: {install}") from None
 
 
 def require(extra: str, user: str, *modules: str, instead: str = "") -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from truegrade.grading.evalplus_inside import WALL_FACTOR
 from truegrade.grading.executor import Executor, loaded_before
-from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, Expected, ReferenceFailed
+from truegrade.grading.functions import OF_REFERENCE, REFERENCE_CPU_S, TESTS_INSIDE, Expected, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.marks import NEAR
 from truegrade.grading.references import References
@@ -114,7 +114,7 @@ def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
     outcome = executor.call(program, task.entry_point, inputs, keep, cpu_s=task.cpu_s or REFERENCE_CPU_S)
     if errors or outcome.status != Reason.PASSED:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
-        raise ReferenceFailed(f"the data set's reference failed on input {len(clock) - 1}: {cause}")
+        raise ReferenceFailed(f"{OF_REFERENCE}failed on input {len(clock) - 1}: {cause}")
     # By the wall, as EvalPlus times its reference (``evalplus/gen/util``).
     seconds = [after - before for before, after in pairwise(clock)]
     return GroundTruth(base=base.checks(seconds[:split]), plus=plus.checks(seconds[split:]))

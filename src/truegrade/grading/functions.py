@@ -299,6 +299,10 @@ class Expected(msgspec.Struct, frozen=True):
     """CPU seconds the reference took for all inputs together."""
 
 
+OF_REFERENCE = "the data set's reference "
+"""How the message of a `ReferenceFailed` begins."""
+
+
 class ReferenceFailed(Exception):
     """The data set's own program did not answer one of its inputs: nothing can be graded against it."""
 
@@ -431,5 +435,5 @@ def _run_reference(task: OracleTask, executor: Executor) -> Expected:
     outcome = executor.call(program, task.entry_point, inputs, keep, cpu_s=task.cpu_s or REFERENCE_CPU_S)
     if errors or outcome.status != Reason.PASSED:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
-        raise ReferenceFailed(f"the data set's reference failed on input {len(results)}: {cause}")
+        raise ReferenceFailed(f"{OF_REFERENCE}failed on input {len(results)}: {cause}")
     return Expected(tuple(results), outcome.cpu_s)

@@ -64,6 +64,11 @@ class Findings(msgspec.Struct, frozen=True):
         return UNSCANNED not in (*self.style, *self.security)
 
 
+def require_linters() -> None:
+    """Refuse, before any other work, where a linter is not installed; raises UserError."""
+    require("evolve", "scoring style and security", "flake8", "pycodestyle", "pyflakes", "bandit")
+
+
 class Linter:
     """flake8 and bandit, loaded once; one program at a time, whatever the number of threads.
 
@@ -72,7 +77,7 @@ class Linter:
     """
 
     def __init__(self) -> None:
-        require("evolve", "scoring style and security", "flake8", "pycodestyle", "pyflakes", "bandit")
+        require_linters()
         with quietly():  # bandit's plug-in loader warns about itself
             self._style, self._security = _Style(), _Security()
         self._lock = threading.Lock()

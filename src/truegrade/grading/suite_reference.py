@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.files.kept import KeptOnDisk, LastKept, user_cache
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
+from truegrade.grading.functions import OF_REFERENCE, REFERENCE_CPU_S, ReferenceFailed
 from truegrade.grading.marks import installed_version
 from truegrade.grading.suite_doubts import doubts_of
 from truegrade.grading.suite_runs import outside_suite, run_suite
@@ -145,5 +145,5 @@ def reference_beside(task: SuiteTask, source: SuiteSource, executor: Executor) -
     """
     run = run_suite(task, source, task.reference, executor, tests=task.tests, cpu_s=task.cpu_s or REFERENCE_CPU_S)
     if run.reason is not Reason.PASSED:
-        raise ReferenceFailed(f"the data set's reference does not pass its suite here: {run.detail}")
+        raise ReferenceFailed(f"{OF_REFERENCE}does not pass its suite here: {run.detail}")
     return SuiteReference(tests=run.tests, cpu_s=run.outcome.cpu_s, wall_s=run.outcome.wall_s)

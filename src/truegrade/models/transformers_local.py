@@ -84,8 +84,8 @@ def load(name: str, options: TransformersOptions) -> tuple[Any, Any]:
     Raises:
         UserError: a package is missing, there is no such model, or the adapter is missing or does not fit.
     """
-    file = gguf_path(name) if name in SHIPPED or name.endswith(GGUF_SUFFIX) else None
-    _check_packages(options, gguf=file is not None)
+    check_packages(name, options)
+    file = gguf_path(name) if _is_gguf(name) else None
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -133,12 +133,18 @@ def _quieten() -> None:
             warnings.filterwarnings("ignore", category=category, module=_LIBRARIES)
 
 
-def _check_packages(options: TransformersOptions, *, gguf: bool) -> None:
+def _is_gguf(name: str) -> bool:
+    return name in SHIPPED or name.endswith(GGUF_SUFFIX)
+
+
+def check_packages(name: str, options: TransformersOptions, *others: str) -> None:
+    """Refuse, before any other work, where a package is not installed that a model needs; raises UserError."""
     needed = (
         *NEEDED,
         *(["peft"] if options.adapter else []),
         *(["accelerate"] if options.device == "map" else []),
-        *(["gguf"] if gguf else []),
+        *(["gguf"] if _is_gguf(name) else []),
+        *others,
     )
     elsewhere = "serve the model elsewhere and name it openai-compatible/NAME with `base_url`"
     require("local", "a model in this process", *needed, instead=elsewhere)

@@ -15,7 +15,7 @@ import msgspec
 
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.agents import Agent, find_agent
-from truegrade.agents.session import CPU_S, NO_MODELS, AgentModel, official_tests, packages, role_models
+from truegrade.agents.session import CPU_S, NO_MODELS, AgentModel, of_role, official_tests, packages, role_models
 from truegrade.agents.steps import Role, StepLog, visible_problem
 from truegrade.errors import ModelError, UserError
 from truegrade.models import checked_model, find_preset, open_model, provider_origin, takes_address
@@ -192,10 +192,13 @@ def open_role_models(
                 " api_key_env, which names a variable"
             )
         at, args = own.base_url, own.args
-        if at is None and base_url is not None and takes_address(own.name):
+        if beside := at is None and base_url is not None and takes_address(own.name):
             key = model_args.get("api_key_env")
             at, args = base_url, args if key is None else {"api_key_env": key, **args}
-        opened[role] = open_asked(own.name, at, request_policy, args, {})
+        try:
+            opened[role] = open_asked(own.name, at, request_policy, args, {})
+        except UserError as error:
+            raise error if beside else of_role(role, error) from None
     return opened
 
 

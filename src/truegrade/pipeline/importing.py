@@ -82,7 +82,7 @@ def import_file(
     target = ImportTarget(
         benchmark=loaded.name,
         dataset_sha256=loaded.dataset_sha256,
-        ids=index_ids(known),
+        ids=index_ids(known, loaded.left_out),
         faults=faults,
         positions=positions,
         questions=questions_of(loaded),
@@ -235,9 +235,8 @@ def read_reused(path: Path, loaded: Benchmark) -> Reused:
     Raises:
         BadRecord: the file cannot be read, is of another shape, or names no problem of the benchmark.
     """
-    target = ImportTarget(
-        benchmark=loaded.name, dataset_sha256=loaded.dataset_sha256, ids=index_ids(loaded.by_id())
-    )
+    ids = index_ids(loaded.by_id(), loaded.left_out)
+    target = ImportTarget(benchmark=loaded.name, dataset_sha256=loaded.dataset_sha256, ids=ids)
     with SourceFile(path) as source:
         accepted = list(read_accepted(source, target))
         config = sha256_json({"reuse": source.sha256()})
@@ -277,6 +276,7 @@ def identity_of(loaded: Benchmark) -> BenchmarkIdentity:
         source=loaded.source,
         problems=len(loaded.problems),
         modified=loaded.modified or UNSET,
+        part=loaded.part or UNSET,
     )
 
 

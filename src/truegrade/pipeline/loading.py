@@ -183,6 +183,10 @@ def select(
     """
     known = benchmark.by_id()
     for problem_id in ids:
+        if problem_id in benchmark.left_out:
+            raise UserError(
+                f"problem {problem_id!r} of {benchmark.name} is left out: {benchmark.left_out[problem_id]}"
+            )
         if problem_id not in known:
             raise UnknownName("problem", problem_id, known, f"in {benchmark.name}")
     wanted = set(ids)

@@ -262,12 +262,15 @@ def _modified(manifest: Manifest) -> list[Caution]:
 
 def _partial(manifest: Manifest, tasks: int, window: Window) -> list[Caution]:
     """The warning that a run covers a part of its benchmark."""
-    whole = manifest.benchmark.problems
-    if tasks >= whole:
+    of = manifest.benchmark
+    left_out = "" if of.part is UNSET else f"; {of.part}"
+    if tasks >= of.problems and not left_out:
         return []
     chosen = f" ({described(window)})" if window else ""
-    said = f"only {tasks} of the {whole} problems of {manifest.benchmark.label}{chosen}"
-    return [caution("subset", said, tasks, whole)]
+    said = f"only {tasks} of the {of.problems} problems of {of.label}{chosen}{left_out}"
+    if tasks >= of.problems:
+        said = f"not all problems of {of.label}{left_out}"
+    return [caution("subset", said, tasks, of.problems)]
 
 
 def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:

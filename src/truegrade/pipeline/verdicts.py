@@ -22,6 +22,7 @@ from msgspec import structs
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.extras import require
 from truegrade.grading.executor import Executor
+from truegrade.grading.functions import OF_REFERENCE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed
 from truegrade.profiles import Profile
@@ -75,6 +76,10 @@ def verdict_on(
             raise
         except Exception as error:
             judgement = Judgement(reason=Reason.GRADER_ERROR, detail=_words(error))
+    if problem.place and judgement.reason is Reason.GRADER_ERROR and judgement.detail.startswith(OF_REFERENCE):
+        said = judgement.detail.removeprefix(OF_REFERENCE)
+        place = f"{problem.place}, field 'reference': {said}; correct it, or the tests"
+        judgement = structs.replace(judgement, detail=place)
     lacking = answer.value is None or answer.reason is not None
     missing = None if judgement.passed else missing_package(judgement.detail)
     return Verdict(

@@ -310,6 +310,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Facts to group reports by, e.g. ``{"split": "test"}``."""
     packages: tuple[str, ...] = ()
     """Installed packages that programs may import besides those of the profile's limits."""
+    place: str = ""
+    """Of a benchmark of one's own, the row: ``mine.jsonl, line 2``."""
 
 
 # ----------------------------------------------------------------------------------------------- Prompt

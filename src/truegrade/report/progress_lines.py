@@ -141,7 +141,9 @@ class TerminalProgress:
         now_s = self._clock()
         if self._bar is not None:
             self._bars.show(self._bar, self._meter, now_s)
-        elif now_s - self._last_line_s >= LINE_EVERY_S:
+        elif (
+            now_s - self._last_line_s >= LINE_EVERY_S and self._meter.done < self._meter.total
+        ):  # `finish` tells it
             self._last_line_s = now_s
             self._print(self._meter.line(now_s))
 

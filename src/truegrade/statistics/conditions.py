@@ -14,7 +14,7 @@ import ast
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
-from math import isinf, isnan
+from math import inf, isinf, isnan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -58,6 +58,13 @@ class Condition(NamedTuple):
         comparison holds: a check must not pass because nothing was measured.
         """
         return self.truth(worth) is not False
+
+    def bounds(self, name: str) -> bool:
+        """Whether it says how much of a number there may be: from some amount on it holds, whatever the rest is.
+
+        ``worse or missing > 3`` bounds ``missing``; ``worse or missing < 0`` merely names it.
+        """
+        return self.truth({name: inf}.get) is True
 
 
 def read_condition(text: str, shares: Collection[str], counts: Collection[str], *, example: str) -> Condition:

@@ -83,6 +83,8 @@ class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
     modified: str | UnsetType = UNSET
     """How the data file differs from the pinned one, in words; unset where it does not, or none is pinned."""
+    part: str | UnsetType = UNSET
+    """Which problems were left out for what was installed; ``problems`` are the others."""
 
     @property
     def label(self) -> str:

@@ -64,6 +64,11 @@ def test_strict_is_not_forged_and_the_plain_rule_is(measured):
     assert inside.j_adversarial < strict.j.value
 
 
+def test_a_package_that_is_not_installed_is_refused_before_anything_is_loaded():
+    with pytest.raises(UserError, match="`packages` no-such-package: not installed; pip install no-such-package"):
+        assay("no such benchmark either", grader="mine:reward", packages=("no-such-package",))
+
+
 def test_every_wrong_label_is_repeated_by_its_witness(measured, tmp_path, monkeypatch):
     probes = [each for each in AssayFolder(measured.folder).probes() if each.kind in ("mutant", "stub")]
     wrong = [each for each in probes if each.label == "wrong"]
@@ -253,6 +258,17 @@ def test_a_grader_that_answers_nothing_behind_a_cheat_is_started_anew(tmp_path):
                       out=tmp_path / "a", workers=1)  # fmt: skip
     answered = {one.channel for one in result.measures[0].channels if one.probes}
     assert len(answered) > 8
+
+
+@jailed
+def test_what_is_known_is_told_once_where_it_did_not_change(tmp_path, monkeypatch):
+    monkeypatch.setattr("truegrade.apps.assay.running.LONG_S", 0.0)
+    (tmp_path / "rewards.py").write_text("def reward(program, tests):\n    return 1.0\n")
+    told: list[str] = []
+    battery = Battery(classes=("right", "cheats"), cheats_per_problem=1, inputs=5)
+    assay(grader=f"{tmp_path}/rewards.py:reward", problems=[problem(2, STRONG)], out=tmp_path / "a", workers=1,
+          notice=told.append, battery=battery)  # fmt: skip
+    assert len([line for line in told if ", so far (" in line]) == 1, told
 
 
 def test_what_is_known_is_told_where_an_assay_is_stopped(tmp_path):

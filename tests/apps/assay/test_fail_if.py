@@ -147,8 +147,9 @@ shares = st.sampled_from((-0.5, 0.0, 0.25, 0.5, 1.0))
 @given(text=conditions, values=st.tuples(shares, shares, shares, shares), few=st.tuples(*[st.integers(0, 2)] * 3))
 def test_a_condition_means_what_python_means(text, values, few):
     j, tpr, fpr, adversarial = values
-    measure = with_values(j, tpr, fpr, adversarial, few[0], few[1] if "no_verdict" in text else 0)
-    names = dict(zip(NAMES, values, strict=True), forgeable=few[0], no_verdict=few[1], stays=few[2])
+    silent = few[1] if read_grader_condition(text, CODES).bounds("no_verdict") else 0
+    measure = with_values(j, tpr, fpr, adversarial, few[0], silent)
+    names = dict(zip(NAMES, values, strict=True), forgeable=few[0], no_verdict=silent, stays=few[2])
     assert holds(text, measure, {"stays": few[2]}) is bool(eval(text, {"__builtins__": {}}, names))
 
 
@@ -166,9 +167,10 @@ def test_what_was_not_measured_never_makes_a_condition_pass_by_chance(text, know
             assert not holds(text, with_values(*whole, few[0], silent), findings)
 
 
-def test_programs_without_a_verdict_let_no_condition_pass_that_does_not_name_them():
+def test_programs_without_a_verdict_let_no_condition_pass_that_does_not_bound_them():
     measure = with_values(j=0.95, silent=3)
-    for unknown in ("J < 0.9", "J >= 0.9", "forgeable", "not forgeable", "must_fail_accepted"):
+    for unknown in ("J < 0.9", "J >= 0.9", "forgeable", "not forgeable", "must_fail_accepted",
+                    "no_verdict < 0 or J < 0.9", "J < 0.9 and no_verdict"):  # fmt: skip
         assert holds(unknown, measure), unknown
         assert silenced(read_grader_condition(unknown, CODES), measure) == 3
     assert not holds("J < 0.9 or no_verdict > 3", measure)

@@ -337,6 +337,16 @@ def test_commands(write):
     missing = asked(open_target("cmd:sh -c 'no-such-tool {program}'"), *sent)
     assert missing[0].passed is None
     assert missing[0].detail.startswith("grader_died: exit status 127")
+    for lacking in (
+        "-m no_such_module",
+        "-m no_such_module.judge",
+        "no_such_file.py",
+    ):  # exit status 1 is no verdict
+        silent = asked(open_target(f"cmd:python3 {lacking} {{program}}"), *sent)
+        assert all(one.passed is None and one.detail.startswith("grader_died") for one in silent), lacking
+    tells = "import sys\nsys.exit('python3: No module named another')\n"
+    refused = asked(open_target(f"cmd:python3 {write(tells, 'tells.py')} {{program}}"), *sent)
+    assert [one.passed for one in refused] == [False, False]
 
 
 @jailed

@@ -1,4 +1,4 @@
-"""Conditions on a repository's tests: what was not decided lets none pass that does not name it."""
+"""Conditions on a repository's tests: what was not decided lets none pass that does not bound it."""
 
 import msgspec
 import pytest
@@ -46,6 +46,7 @@ def test_undecided_mutants_and_functions_may_have_survived(open_one):
     assert holds("kill < 0.8", summary) and holds("kill >= 0.8", summary) and holds("survivors > 20", summary)
     assert not holds("kill < 0.8 or undecided > 2", summary)
     assert holds("kill < 0.8 or undecided > 1", summary)
+    assert holds("undecided < 0 or kill < 0.8", summary) and holds("kill < 0.8 and undecided", summary)
     assert not holds("kill < 0.8", replace(DECIDED, unmeasured={"tool.py:1 f": NONE_DECIDED}))
 
 

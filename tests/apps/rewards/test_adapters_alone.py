@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ import truegrade.apps.rewards
 from support.reward_battery import ASSERTS, ROW, STDIO, UNREADABLE, battery, fenced
 from truegrade.apps.rewards import trl, verl
 from truegrade.apps.rewards.records import RewardError
+from truegrade.errors import UserError
+from truegrade.files.extras import importing
 
 ADAPTERS = (
     *("areal", "nemo_gym", "open_r1", "openrlhf", "rllm", "skyrl", "trl", "verifiers", "verifiers_legacy", "verl"),
@@ -95,14 +99,40 @@ def test_no_trainer_is_imported():
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("areal", "areal.workflow"), ("nemo_gym", "nemo_gym"), ("skyrl", "skyrl_gym.envs"),
+     ("verifiers", "verifiers"), ("verifiers_legacy", "verifiers"), ("open_r1", "open_r1.rewards")],
+)  # fmt: skip
+def test_a_trainer_that_is_missing_is_named_in_one_line(monkeypatch, name, package):
+    def absent(asked, *rest, **more):
+        if asked.partition(".")[0] == package.partition(".")[0]:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+        return real(asked, *rest, **more)
+
+    real = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", absent)
+    monkeypatch.delitem(sys.modules, f"truegrade.apps.rewards.{name}", raising=False)
+    with pytest.raises(
+        UserError, match=rf"{name} needs {package}, not installed here: install it from https://\S+$"
+    ):
+        importlib.import_module(f"truegrade.apps.rewards.{name}").register()
+
+
+def test_what_a_trainer_itself_does_not_find_stays_as_it_is():
+    with pytest.raises(ModuleNotFoundError, match="math_verify"), importing("verifiers", "x", "y"):
+        raise ModuleNotFoundError("No module named 'math_verify'", name="math_verify")
+
+
 def test_a_reward_imports_no_client_of_models():
     """A trainer's environment may hold another version of openai than the command line takes."""
     code = f"""
 import importlib, sys
+from truegrade.errors import UserError
 for name in {ADAPTERS!r}:
     try:
         importlib.import_module("truegrade.apps.rewards." + name)
-    except ModuleNotFoundError:  # the trainer is not here
+    except UserError:  # the trainer is not here
         pass
 from truegrade.apps.rewards.trl import truegrade_reward
 right = "```python\\ndef f(n):\\n    return n\\n```"

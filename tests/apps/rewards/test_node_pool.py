@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -55,6 +56,15 @@ def owner(code=""):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_the_pool_needs_no_counters(monkeypatch):
+    """It serves for this user alone, who never asked for a service."""
+    hidden = "import sys\nsys.modules['prometheus_client'] = None\n"
+    with tempfile.TemporaryDirectory(prefix="tg-", dir="/tmp") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        process = started(hidden + textwrap.dedent(OWNER) + "grader.close()\n")
+        assert process.communicate()[0] == "ready\n"
 
 
 def owns(grader):

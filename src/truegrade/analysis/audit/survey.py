@@ -372,9 +372,8 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
         BadRecord: a row is at fault; names line and field.
     """
     problems = benchmark.by_id()
-    target = ImportTarget(
-        benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=index_ids(problems)
-    )
+    ids = index_ids(problems, benchmark.left_out)
+    target = ImportTarget(benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=ids)
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     recorded: list[RecordedVerdict] = []
     differing: list[FieldDifference] = []

@@ -391,7 +391,7 @@ def read_grader_condition(text: str, codes: Collection[str]) -> Condition:
 
 def silenced(condition: Condition, measure: GraderMeasure) -> int:
     """Programs without a verdict where a condition does not say how many there may be: what it asks is unknown."""
-    return 0 if "no_verdict" in condition.names else sum(share.no_verdict for share in measure.shares)
+    return 0 if condition.bounds("no_verdict") else sum(share.no_verdict for share in measure.shares)
 
 
 def holds_for(condition: Condition, measure: GraderMeasure, findings: Mapping[str, int]) -> bool:

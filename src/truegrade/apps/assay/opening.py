@@ -46,7 +46,7 @@ from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import Limit, load_announced, select
-from truegrade.pipeline.verdicts import Progress, refuse_ungradable
+from truegrade.pipeline.verdicts import Progress, refuse_ungradable, with_packages
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress_lines import download_progress
@@ -141,6 +141,7 @@ def assay(
     plain = not benchmarks and not problems
     graders = [grader] if isinstance(grader, str) or callable(grader) else list(grader)
     named = list(profiles) or ([] if graders else ["strict", TESTS_INSIDE] if plain else ["strict"])
+    with_packages({}, packages)  # refused before anything is loaded or labelled
     opened = load_benchmarks(benchmarks, problems, data, task_args or {}, notice)
     limit = DEFAULT_PROBLEMS if limit is None and not problems and not ids else limit
     claims = _claims(labels, replies, opened, notice)
@@ -150,6 +151,14 @@ def assay(
     for each in setups if jail else ():
         for lacking in started_in_vain(each, packages):
             notice(f"{each} may not work: {lacking}")
+    told: set[str] = set()
+
+    def once(line: str) -> None:
+        """Tell a line that was not told before: what is known may be the same at the next turn."""
+        if line not in told:
+            told.add(line)
+            notice(line)
+
     results = []
     with _targets(
         named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
@@ -200,9 +209,9 @@ def assay(
                 if said := plan(request, len(benchmark.problems)):
                     notice(said)
                 try:
-                    summary, unusable = run_assay(request, progress or Silent(), notice)
+                    summary, unusable = run_assay(request, progress or Silent(), once)
                 except KeyboardInterrupt:
-                    tell_so_far(request, notice)
+                    tell_so_far(request, once)
                     raise
                 write_assay_page(gather_folder(folder, command), folder.path / PAGE)
             results.append(
@@ -252,7 +261,8 @@ def _claims(
     if (labels or replies) and len(opened) > 1:
         raise UserError("`labels` and `replies` belong to one benchmark; assay the others by themselves")
     known = {problem.id: problem for benchmark in opened for problem in benchmark.problems}
-    read = read_labels(Path(labels), known.keys()) if labels else []
+    left_out = {id_: why for benchmark in opened for id_, why in benchmark.left_out.items()}
+    read = read_labels(Path(labels), known.keys(), left_out) if labels else []
     read += [claimed for run_ in replies for claimed in replies_of(Path(run_), known.values(), notice=notice)]
     claims: dict[str, list[ClaimedProbe]] = {}
     for claimed in read:

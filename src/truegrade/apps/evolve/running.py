@@ -21,7 +21,7 @@ from truegrade.apps.evolve.loop import GenomeMap, Loop, open_map, open_plan
 from truegrade.apps.evolve.roles import Contamination, repair_of
 from truegrade.apps.evolve.searchers import REGISTRY
 from truegrade.apps.evolve.settings import EvolutionSettings
-from truegrade.apps.evolve.subject import ROLES, Workplace, prepare
+from truegrade.apps.evolve.subject import ROLES, Workplace, check_packages, prepare
 from truegrade.pipeline.importing import RUNS, origins
 from truegrade.profiles import find_profile
 from truegrade.records import sha256_json
@@ -73,6 +73,7 @@ def evolve(
     watching = watcher or Unwatched()
     for search in settings.searches:
         open_plan(settings, search, 0)  # a bad argument is found before anything is trained
+    check_packages(settings.model)
     watching.stage("draw the problems")
     workplace = prepare(
         settings,

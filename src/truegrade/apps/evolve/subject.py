@@ -16,6 +16,7 @@ from truegrade.apps.evolve.training.lessons import Lesson, Trainer, coralx_lesso
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
+from truegrade.grading.static_findings import require_linters
 from truegrade.models.local import ARGUMENT, Engine, Generated
 from truegrade.profiles import find_profile, open_profile
 from truegrade.records import Problem, Prompt
@@ -113,6 +114,16 @@ class TransformersSubject:
         """Release the weights."""
         self._trainer.close()
         self._engine.close()
+
+
+def check_packages(model: str) -> None:
+    """Refuse, before any other work, where a package is missing that an evolution needs; raises UserError."""
+    require_linters()
+    if model.startswith("hf/"):
+        from truegrade.models.transformers_local import TransformersOptions
+        from truegrade.models.transformers_local import check_packages as check
+
+        check(model.partition("/")[2], TransformersOptions(), "peft")
 
 
 def open_subject(model: str, args: Mapping[str, Any]) -> Subject:

@@ -11,20 +11,23 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
-from evalscope.api.dataset import DatasetDict, DictDataLoader, Sample
-from evalscope.api.evaluator import TaskState
-from evalscope.api.messages import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
-from evalscope.api.metric import Score
-from evalscope.api.metric.semantics import MetricSelector
-from evalscope.api.model import GenerateConfig, Model
-from evalscope.api.registry import BENCHMARK_REGISTRY, register_benchmark
-from evalscope.constants import Tags
 
 from truegrade.apps.integrations.reply_grader import Answered, ReplyGrader, chat_messages, open_grader, reply_of
 from truegrade.benchmarks import list_benchmarks
 from truegrade.benchmarks.base import BenchmarkSpec
+from truegrade.files.extras import importing
 from truegrade.records import Verdict
+
+with importing("evalscope", "truegrade.apps.integrations.evalscope", "pip install 'truegrade[evalscope]'"):
+    from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
+    from evalscope.api.dataset import DatasetDict, DictDataLoader, Sample
+    from evalscope.api.evaluator import TaskState
+    from evalscope.api.messages import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+    from evalscope.api.metric import Score
+    from evalscope.api.metric.semantics import MetricSelector
+    from evalscope.api.model import GenerateConfig, Model
+    from evalscope.api.registry import BENCHMARK_REGISTRY, register_benchmark
+    from evalscope.constants import Tags
 
 # ----------------------------------------------------------------------------------------------------------------
 # Every benchmark as an EvalScope benchmark, ``truegrade_humaneval`` and so on, graded in Truegrade's jail.

@@ -7,15 +7,18 @@ from typing import Any
 
 import msgspec
 from anyio import to_thread
-from inspect_ai import Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
-from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
-from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from truegrade.apps.integrations.reply_grader import Answered, chat_messages, open_grader, reply_of
 from truegrade.benchmarks import BENCHMARKS
+from truegrade.files.extras import importing
 from truegrade.records import Problem, Prompt, Reason, Verdict
+
+with importing("inspect_ai", "truegrade.apps.integrations.inspect_ai", "pip install 'truegrade[inspect]'"):
+    from inspect_ai import Task, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+    from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 # -------------------------------------- Inspect's scorer: the verdict of a profile, given in Truegrade's jail.
 

@@ -240,7 +240,7 @@ def assay_repository(
         print_suite(summary, out)
     if condition is not None and holds_for_suite(condition, summary):
         echo(f"truegrade: --fail-if {fail_if!r} holds for {summary.name}", err=True)
-        if summary.without_result and "undecided" not in condition.names:
+        if summary.without_result and not condition.bounds("undecided"):
             rest = f"({condition.text}) or undecided > N"
             echo(
                 f"note: {summary.without_result} mutants and functions are undecided; {rest!r} judges the rest",

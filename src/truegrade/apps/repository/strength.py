@@ -510,8 +510,8 @@ class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def holds_for_suite(condition: Condition, summary: SuiteSummary) -> bool:
     """Whether a condition is true, or hangs on what was not measured: mutants that nothing decided may have
-    survived, unless it names ``undecided`` and so says how many there may be."""
-    unknown = summary.without_result > 0 and "undecided" not in condition.names
+    survived, unless it bounds ``undecided`` and so says how many there may be."""
+    unknown = summary.without_result > 0 and not condition.bounds("undecided")
     resting = ("kill", "survivors") if unknown else ()
     return condition.holds(lambda name: None if name in resting else summary.worth(name))
 

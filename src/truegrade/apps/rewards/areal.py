@@ -15,11 +15,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from areal.workflow.rlvr import RLVRWorkflow
-
 from truegrade.apps.rewards.grader import reward_grader, settings_of
 from truegrade.apps.rewards.records import PolicyReply, RewardError, reply_to
 from truegrade.extraction.thinking import without_special_tokens
+from truegrade.files.extras import importing
+
+with importing("areal", __name__, "install it from https://github.com/inclusionAI/AReaL"):
+    from areal.workflow.rlvr import RLVRWorkflow
 
 WITHIN_S = 12.0
 """Longest time of `reward_fn`, three seconds under AReaL's limit."""

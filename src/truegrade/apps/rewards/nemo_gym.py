@@ -11,18 +11,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from nemo_gym.base_resources_server import (
-    BaseResourcesServerConfig,
-    BaseVerifyRequest,
-    BaseVerifyResponse,
-    SimpleResourcesServer,
-)
-from nemo_gym.judge import JudgeError
 from pydantic import Field
 
 from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import reply_to
 from truegrade.errors import TruegradeError
+from truegrade.files.extras import importing
+
+with importing("nemo_gym", __name__, "install it from https://github.com/NVIDIA-NeMo/Gym"):
+    from nemo_gym.base_resources_server import (
+        BaseResourcesServerConfig,
+        BaseVerifyRequest,
+        BaseVerifyResponse,
+        SimpleResourcesServer,
+    )
+    from nemo_gym.judge import JudgeError
 
 
 class TruegradeResourcesServerConfig(BaseResourcesServerConfig):  # type: ignore[misc]

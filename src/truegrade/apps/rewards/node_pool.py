@@ -25,7 +25,6 @@ from truegrade import __version__
 from truegrade.api import unsafe_allowed
 from truegrade.apps.rewards.batching import CONNECT_S, CONNECTIONS, IDLE_S, RewardAsker
 from truegrade.errors import UserError
-from truegrade.files.extras import require
 from truegrade.sandbox.limits import usable_cores
 from truegrade.web.client import ServiceError
 
@@ -80,7 +79,7 @@ class NodePool:
         """Become the owner if there is none; otherwise the socket is served, or will be in a moment.
 
         Raises:
-            UserError: the extra that serves is missing.
+            UserError: the socket cannot be made.
             SandboxError: programs cannot be run here, or only at protection level 1.
         """
         with self._guard:
@@ -150,7 +149,6 @@ def _serving(path: Path, workers: int | None) -> tuple[Service, GradingServer]:
     from truegrade.web.service.grading_application import GradingServer
     from truegrade.web.service.grading_service import Service, ServiceSettings
 
-    require("serve", "the service")
     service = Service(
         ServiceSettings(
             workers=workers or usable_cores(),

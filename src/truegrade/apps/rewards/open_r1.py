@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import copy
 import runpy
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from truegrade.apps.rewards.trl import truegrade_reward
+from truegrade.errors import UserError
+from truegrade.files.extras import importing
 
 NAME = "truegrade"
 
@@ -27,9 +30,12 @@ def register(**settings: Any) -> None:
         settings: of `truegrade.apps.rewards.trl.truegrade_reward`.
 
     Raises:
-        UserError: a setting is at fault.
+        UserError: a setting is at fault, or open-r1 is not installed.
     """
-    import open_r1.rewards
+    with importing(
+        "open_r1", "truegrade.apps.rewards.open_r1", "install it from https://github.com/huggingface/open-r1"
+    ):
+        import open_r1.rewards
 
     ours = truegrade_reward(**settings)
     theirs = open_r1.rewards.get_reward_funcs
@@ -45,7 +51,11 @@ def register(**settings: Any) -> None:
 
 def main() -> None:
     """``open_r1.grpo`` as a command, with the reward ``truegrade``."""
-    register()
+    try:
+        register()
+    except UserError as error:
+        print(f"truegrade: {error}", file=sys.stderr)
+        sys.exit(2)
     runpy.run_module("open_r1.grpo", run_name="__main__")
 
 

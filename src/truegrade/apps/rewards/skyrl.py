@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
-
 from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import reply_to
+from truegrade.files.extras import importing
+
+with importing("skyrl_gym", __name__, "install it from https://github.com/NovaSky-AI/SkyRL"):
+    from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 
 class TruegradeEnv(BaseTextEnv):  # type: ignore[misc]

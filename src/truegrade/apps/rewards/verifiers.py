@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic
 
-import verifiers.v1 as vf
-from verifiers.v1.state import StateT
-from verifiers.v1.task import ConfigT, DataT
-
 from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import reply_to
+from truegrade.files.extras import importing
+
+with importing("verifiers", __name__, "install it from https://github.com/PrimeIntellect-ai/verifiers"):
+    import verifiers.v1 as vf
+    from verifiers.v1.state import StateT
+    from verifiers.v1.task import ConfigT, DataT
 
 
 async def reward(task: Any, trace: Any, **settings: Any) -> float:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import verifiers.legacy as vf
-
 from truegrade.apps.rewards.grader import RewardGrader, reward_grader
 from truegrade.apps.rewards.records import PolicyReply, Reward, reply_to
+from truegrade.files.extras import importing
+
+with importing("verifiers", __name__, "install it from https://github.com/PrimeIntellect-ai/verifiers"):
+    import verifiers.legacy as vf
 
 _FOUND = "truegrade"
 """Key of a state under which its reward lies until it is scored."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,13 +29,23 @@ class IdIndex(msgspec.Struct, frozen=True, kw_only=True):
     """Id by the number it ends in, where that is unambiguous: ``MBPP/11`` by 11, ``sample_0`` by 0."""
     order: tuple[str, ...]
     """All of them as they were given: the data set's order."""
+    left_out: Mapping[str, str] = {}
+    """Why problems of the data set are not among these, by id; they can be spelled in the same ways."""
+
+    def meant(self, raw: str | int) -> str | None:
+        """The problem that is meant, be it left out or not."""
+        text = str(raw)
+        if text in self.exact or text in self.left_out:
+            return text
+        found = self.folded.get(text.casefold())
+        return self.numbered.get(int(text)) if found is None and is_number(text) else found
 
 
-def index_ids(known_ids: Collection[str]) -> IdIndex:
+def index_ids(known_ids: Collection[str], left_out: Mapping[str, str] = MappingProxyType({})) -> IdIndex:
     """Prepare a benchmark's ids; a spelling that two ids share is left out, never guessed."""
     folded: dict[str, list[str]] = {}
     numbered: dict[int, list[str]] = {}
-    for known in dict.fromkeys(known_ids):
+    for known in dict.fromkeys([*known_ids, *left_out]):
         folded.setdefault(known.casefold(), []).append(known)
         if number := re.search(r"(?:^|[/_])([0-9]{1,18})$", known):
             numbered.setdefault(int(number[1]), []).append(known)
@@ -43,6 +54,7 @@ def index_ids(known_ids: Collection[str]) -> IdIndex:
         folded={key: ids[0] for key, ids in folded.items() if len(ids) == 1},
         numbered={key: ids[0] for key, ids in numbered.items() if len(ids) == 1},
         order=tuple(dict.fromkeys(known_ids)),
+        left_out=left_out,
     )
 
 
@@ -57,17 +69,14 @@ def match_id(
     """The benchmark's own spelling of a problem id: exact, but for case, or by its bare number.
 
     Raises:
-        BadRecord: no problem is meant; offers the closest ids.
+        BadRecord: no problem is meant, which offers the closest ids; or one that is left out, which says why.
     """
-    text = str(raw)
-    if text in index.exact:
-        return text
-    found = index.folded.get(text.casefold())
-    if found is None and is_number(text):
-        found = index.numbered.get(int(text))
+    found = index.meant(raw)
+    if found is not None and found in index.left_out:
+        raise BadRecord(path, f"problem {found!r} is left out: {index.left_out[found]}", line=line, field=field)
     if found is not None:
         return found
-    close = get_close_matches(text, sorted(index.exact), n=3, cutoff=0.5)
+    close = get_close_matches(str(raw), sorted(index.exact), n=3, cutoff=0.5)
     guess = f"did you mean {' or '.join(close)}?" if close else "does the file belong to another benchmark?"
     raise BadRecord(path, f"the benchmark has no problem {raw!r}; {guess}", line=line, field=field)
 
@@ -109,7 +118,7 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return match_id(raw, self.ids, path=path, line=line, field=field)
         except BadRecord as error:
-            if is_number(raw):
+            if is_number(raw) and self.ids.meant(raw) is None:
                 raise
             self.faults.add(error)
             return None

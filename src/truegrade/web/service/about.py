@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
 from truegrade import __version__
+from truegrade.files.extras import EXTRAS, has_package
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.records import Reason, Verdict
 from truegrade.report.markup import Markup, el, join
@@ -148,8 +149,33 @@ def _name(kind: type | None) -> str:
 LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
+def _counting() -> tuple[Any, Any, Any, Any]:
+    """A registry, and the kinds of what counts; no registry where prometheus_client is not installed."""
+    if not has_package(EXTRAS["serve"]):
+        return None, _Uncounted, _Uncounted, _Uncounted
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+    return CollectorRegistry(), Counter, Gauge, Histogram
+
+
+class _Uncounted:
+    """Stands in for what counts where nobody asks for numbers: the pool of a node without prometheus_client."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def labels(self, *_: object) -> Self:
+        """Itself."""
+        return self
+
+    def inc(self, *_: object) -> None:
+        """Count nothing."""
+
+    observe = set_function = inc
+
+
 class Metrics:
-    """Counters of one service; safe to use from several threads.
+    """Counters of one service; safe to use from several threads. Without the extra ``serve`` nothing is counted.
 
     Args:
         workload: whose queue and threads are watched.
@@ -158,40 +184,38 @@ class Metrics:
     """
 
     def __init__(self, workload: Workload, level: int, code: CodeCache) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-
-        self._registry = CollectorRegistry()
+        self._registry, counter, gauge, histogram = _counting()
         told = {"registry": self._registry, "namespace": "truegrade"}
-        self._requests = Counter("requests", "Answered requests.", ["path", "status"], **told)
-        self._latency = Histogram(
+        self._requests = counter("requests", "Answered requests.", ["path", "status"], **told)
+        self._latency = histogram(
             "request_seconds",
             "From a request's headers to its answer.",
             ["path"],
             buckets=LATENCY_BUCKETS_S,
             **told,
         )
-        self._waits = Histogram(
+        self._waits = histogram(
             "wait_seconds",
             "How long a program waited for a worker, by the route that it came by.",
             ["route"],
             buckets=LATENCY_BUCKETS_S,
             **told,
         )
-        self._statuses = Counter(
+        self._statuses = counter(
             "client_status", "Answers to requests for work, by whose client it is.", ["client", "status"], **told
         )
-        self._rewards = Counter("rewards", "Rewards, by what became of the reply.", ["profile", "outcome"], **told)
-        self._nulls = Counter("reward_null", "Rewards that are null, by cause.", ["cause"], **told)
-        self._attempts = Counter(
+        self._rewards = counter("rewards", "Rewards, by what became of the reply.", ["profile", "outcome"], **told)
+        self._nulls = counter("reward_null", "Rewards that are null, by cause.", ["cause"], **told)
+        self._attempts = counter(
             "hack_attempts",
             "Replies that are accepted where they cannot be right, by channel, and whether they were paid.",
             ["channel", "paid"],
             **told,
         )
-        self._disagreements = Counter(
+        self._disagreements = counter(
             "grader_disagreements", "Replies looked at on which the shadow's profile decides otherwise.", **told
         )
-        self._verdicts = Counter("verdicts", "Verdicts and executions, by reason.", ["endpoint", "reason"], **told)
+        self._verdicts = counter("verdicts", "Verdicts and executions, by reason.", ["endpoint", "reason"], **told)
         for name, text, value in (
             ("queue_length", "Programs that wait for a worker.", lambda: workload.waiting),
             ("queue_capacity", "Programs that may wait or run.", lambda: workload.max_queue),
@@ -202,7 +226,7 @@ class Metrics:
             ("code_cache_misses", "Runs of programs that were compiled.", lambda: code.misses),
             ("code_cache_bytes", "Size of the compiled code that is kept.", lambda: code.bytes),
         ):
-            Gauge(name, text, **told).set_function(value)
+            gauge(name, text, **told).set_function(value)
 
     def answered(self, path: str, status: int, seconds: float, client: Client | None) -> None:
         """Count a request; ``client`` is None where it asked for no work."""
@@ -238,12 +262,16 @@ class Metrics:
     @property
     def content_type(self) -> str:
         """Of `text`."""
+        if self._registry is None:
+            return "text/plain"
         from prometheus_client import CONTENT_TYPE_LATEST
 
         return str(CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
         """Everything, as ``/metrics`` shows it."""
+        if self._registry is None:
+            return b"# prometheus_client is not installed, so nothing is counted\n"
         from prometheus_client import generate_latest
 
         text: bytes = generate_latest(self._registry)

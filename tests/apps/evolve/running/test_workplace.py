@@ -8,13 +8,34 @@ import pytest
 from click.testing import CliRunner
 
 from truegrade.apps.evolve.evaluation import Evaluator, Job
+from truegrade.apps.evolve.folder import Unwatched
 from truegrade.apps.evolve.roles import Contamination
+from truegrade.apps.evolve.running import evolve
 from truegrade.apps.evolve.settings import RoleSizes, Search, read_settings
 from truegrade.apps.evolve.subject import prepare
 from truegrade.cli import main
 from truegrade.datasets.learned import FILE as LEARNED
 from truegrade.datasets.learned import write_learned
 from truegrade.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("config", "absent", "said"),
+    [("micro-quick", "bandit", r"scoring style and security needs bandit, .*truegrade\[evolve\]"),
+     ("smollm2", "peft", r"a model in this process needs .*peft.*, not installed here: .*truegrade\[local\]")],
+)  # fmt: skip
+def test_a_package_that_is_missing_is_named_before_problems_are_drawn(monkeypatch, tmp_path, config, absent, said):
+    def has_package(name):
+        return name != absent
+
+    class Watcher(Unwatched):
+        def stage(self, sentence):
+            raise AssertionError(sentence)
+
+    monkeypatch.setattr("truegrade.files.extras.has_package", has_package)
+    with pytest.raises(UserError, match=said):
+        evolve(read_settings(config), out=tmp_path / "out", watcher=Watcher())
+
 
 FILE = """
 import hashlib

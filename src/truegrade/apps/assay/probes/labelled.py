@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -54,11 +55,13 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-def read_labels(path: Path, problems: Collection[str]) -> list[ClaimedProbe]:
+def read_labels(
+    path: Path, problems: Collection[str], left_out: Mapping[str, str] = MappingProxyType({})
+) -> list[ClaimedProbe]:
     """Labelled programs of a JSON Lines file: ``problem``, ``program``, ``label`` (right or wrong) and ``source``.
 
-    ``problems`` are the ids that programs may be for; a program that stands there twice for one is read once. The
-    file may be compressed with gzip.
+    ``problems`` are the ids that programs may be for, ``left_out`` says why others are not among them; a program
+    that stands there twice for one is read once. The file may be compressed with gzip.
 
     Raises:
         BadRecord: a line is no such row, names a problem that is not known, or contradicts an earlier one; names
@@ -69,7 +72,8 @@ def read_labels(path: Path, problems: Collection[str]) -> list[ClaimedProbe]:
     rows = parse_rows(path, content, _Row)
     for (line, _), row in zip(parse_json(path, content), rows, strict=True):
         if row.problem not in problems:
-            known = UnknownName("problem", row.problem, problems)
+            why = left_out.get(row.problem)
+            known = f"it is left out: {why}" if why else UnknownName("problem", row.problem, problems)
             raise BadRecord(path, f"{known}; correct it or leave the line out", line=line, field="problem")
         if not row.program.strip():
             raise BadRecord(path, "holds no program; leave the line out", line=line, field="program")

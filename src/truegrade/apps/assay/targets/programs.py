@@ -110,6 +110,7 @@ def how_to_offer(name: str, *, command: bool) -> str:
 _MISSING = (
     (re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^'/ ]+)'"), True),
     (re.compile(r"ModuleNotFoundError: No module named '(\w+)"), False),
+    (re.compile(r"python[\d.]*: No module named (\w+)"), False),
 )
 
 
@@ -269,6 +270,10 @@ class FunctionProgram:
 
 CANNOT_RUN, NOT_FOUND = 126, 127
 """Exit statuses by which a shell says that there was no command to run."""
+_NOTHING_TO_RUN = re.compile(
+    r"\S*python[\d.]*: (?:No module named|Error while finding module specification for|can't open file) (.*)"
+)
+"""Python's last words where a module or a file that it was to run is not there."""
 
 
 class CommandProgram:
@@ -331,7 +336,10 @@ class CommandProgram:
     def reading(self, value: Any) -> Reading:
         """Exit status 0 is passed; or the last line of its stdout says it."""
         status, last = value["status"], value["last"]
-        if status in {CANNOT_RUN, NOT_FOUND} or status < 0:
+        vain = _NOTHING_TO_RUN.fullmatch(last)
+        if vain is not None:  # what names another file may be the answer's own words
+            vain = vain if any(word.rstrip("/") in vain[1] for word in self._words[1:] if word[0] != "-") else None
+        if status in {CANNOT_RUN, NOT_FOUND} or status < 0 or (status and vain):
             return no_verdict(DIED, f"exit status {status}: {last}")
         if self._call.name == "exit-code":
             return Reading(status == 0, float(status == 0), f"exit status {status}")
