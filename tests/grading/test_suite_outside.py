@@ -450,3 +450,65 @@ def test_files_that_the_tests_made_empty_are_the_programs_to_fill(graded):
     task = suite(body, "def fill(path):\n    open(path, 'w').write('1, 2')\n", "fill")
     judged = graded(task, "def fill(path):\n    open(path, 'w').write('1,2')\n")
     assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+
+
+MADE = """
+import os
+os.mkdir('here')
+for n in range(3):
+    open(f'here/{n}.txt', 'w').close()
+"""
+
+
+COUNT = "self.assertEqual(size('here'), len(os.listdir('here')))"
+COUNTS = "import os\ndef size(folder):\n    return len(os.listdir(folder))\n"
+SIZED = "self.assertEqual(size('here'), sum(os.path.getsize(f'here/{n}') for n in os.listdir('here')))"
+SIZE = """
+import os
+def size(folder):
+    return sum(os.path.getsize(f'{folder}/{n}') for n in os.listdir(folder))
+"""
+LATEST = """
+for n, time in enumerate((8e8, 9e8, 1e8)):
+    os.utime(f'here/{n}.txt', (time, time))
+self.assertEqual(size('here'), max(os.listdir('here'), key=lambda n: os.stat(f'here/{n}').st_mtime))
+"""
+NEWEST = """
+import os
+def size(folder):
+    return max(os.listdir(folder), key=lambda n: os.stat(f'{folder}/{n}').st_mtime)
+"""
+ADDS = "def size(folder):\n    for n in range(7): open(f'{folder}/n{n}', 'w').close()\n    return 10\n"
+FILLS = "def size(folder):\n    open(f'{folder}/0.txt', 'w').write('abc')\n    return 3\n"
+TOUCHES = "import os\ndef size(folder):\n    os.utime(f'{folder}/2.txt')\n    return '2.txt'\n"
+
+
+@pytest.mark.parametrize(
+    "body, reference, wrong",
+    [
+        (COUNT, COUNTS, ADDS),
+        (SIZED, SIZE, FILLS),
+        (LATEST, NEWEST, TOUCHES),
+    ],
+    ids=["new", "empty", "times"],
+)
+def test_what_a_program_adds_to_the_tests_folders_makes_no_wrong_answer_right(graded, body, reference, wrong):
+    task = suite(MADE + body, reference, "size")
+    assert (graded(task, reference).reason, graded(task, reference).marks) == (Reason.PASSED, ())
+    logs = reference.replace(":\n", ":\n    open('log.txt', 'w').write('begun')\n", 1)
+    assert (graded(task, logs).reason, graded(task, logs).marks) == (Reason.PASSED, ())
+    judged = graded(task, wrong)
+    assert judged.reason is Reason.WRONG_ANSWER, judged
+
+
+def test_what_is_in_a_new_file_is_the_programs_to_choose_and_its_name_is_not(graded):
+    body = (
+        "import os, tempfile\nfolder = tempfile.mkdtemp(dir='.')\nsave(folder)\n"
+        "self.assertEqual([open(f'{folder}/{n}').read().count('1') for n in os.listdir(folder)], [1])"
+    )
+    task = suite(body, "def save(folder):\n    open(f'{folder}/a.txt', 'w').write('1, 2')\n", "save")
+    assert (graded(task, task.reference).reason, graded(task, task.reference).marks) == (Reason.PASSED, ())
+    other = graded(task, task.reference.replace("1, 2", "2, 1"))
+    assert (other.reason, other.marks) == (Reason.PASSED, ())
+    renamed = graded(task, task.reference.replace("a.txt", "b.txt"))
+    assert (renamed.reason, renamed.marks) == (Reason.PASSED, (TESTS_INSIDE,))

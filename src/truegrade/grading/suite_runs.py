@@ -204,7 +204,7 @@ _DRAWN_WITH = "matplotlib"
 _RUNNER = "suite_runner_code"
 """Stands in the tests' text for the code of `suite_runner`."""
 _FUTURE = pattern(r"^from __future__ import .*$", re.MULTILINE)
-_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);([0-9a-f]*);([^;]*);(.*)", re.DOTALL)
+_OUTSIDE_REPORT = pattern(r"([\w+/]+);([\w+/,]*);([vf][0-9a-f]+|);([^;]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):

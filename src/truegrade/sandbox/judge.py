@@ -317,7 +317,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
     if job["carries"]:
         table.words = frozenset(_WORD.findall(job["tests"]))
         if link.mirror is not None:
-            link.mirror.tie = table.tie
+            link.mirror.tie = table.tie_files
     namespace.update(offered)
     return table
 

@@ -4,9 +4,9 @@ Where a job says so, every call carries what the tests changed in their working 
 every answer what the program changed in its own: files by their bytes, with mode and time, folders, and what is
 gone. So a test may write a file, have the program read it, and look at what the program wrote, and still share
 nothing with it. The tests' side believes nothing: a path stays below its folder, and no link is followed or made.
-Nor does it look for modules, settings or data there (`truegrade.sandbox.judge`). It knows what of the folder is
-the tests' own, what they made there and is not empty, and says when the program changes any of that; where a job
-says so, it keeps its own as it is.
+Nor does it look for modules, settings or data there (`truegrade.sandbox.judge`). It says what the program changed:
+of what the tests wrote its content, of all else that it is there, by its place among what the tests made. Where a
+job says so, it changes nothing.
 
 Not covered: links, pipes and devices; owners; files that are open on both sides; what the program changed in a
 call that raised, until its next answer.
@@ -42,9 +42,13 @@ class Mirror:
         self._root = os.getcwd()  # noqa: PTH109
         self._device = os.stat(self._root).st_dev  # noqa: PTH116 - `pathlib` is not loaded in a program's process
         self._known = {path: _version(status) for path, status in self._entries()}
-        self._keeps, self._own = keeps, dict[str, int]()
+        self._keeps = keeps
+        self._own: dict[str, int] = {"": 0}
+        """Of files and folders that this side made, the number of each: their names may be random."""
+        self._written: set[str] = set()
+        """Those that it wrote to."""
         self.tie: Callable[[bytes], None] | None = None
-        """Takes note of what the other side does to this side's own."""
+        """Takes note of what the other side changes."""
 
     def changes(self) -> list[Entry]:
         """What this side changed since the last message, what is gone first, folders before what they hold.
@@ -55,8 +59,7 @@ class Mirror:
         found = dict(self._entries())
         gone = [path for path in self._known if path not in found]
         said: list[Entry] = [(path, "gone", b"", 0, 0) for path in sorted(gone, reverse=True)]
-        for path in gone:
-            self._own.pop(path, None)
+        self._written.difference_update(gone)
         room = MAX_BYTES
         for path, status in found.items():
             if self._known.get(path) == _version(status):
@@ -65,18 +68,26 @@ class Mirror:
             content = b"" if folder else self._content(path, room)
             room -= len(content)
             kind = "folder" if folder else "file"
-            if content or (folder and path not in self._known):
-                self._own.setdefault(path, len(self._own))
+            self._own.setdefault(path, len(self._own))
+            self._written.update([path] if content else [])
             said.append((path, kind, content, stat.S_IMODE(status.st_mode), status.st_mtime_ns))
         self._known = {path: _version(status) for path, status in found.items()}
         return said
 
-    def apply(self, entries: list[Entry], *, of_tests: bool = False) -> None:
-        """Make the other side's changes here.
+    def _note(self, entry: Entry) -> None:
+        """Say what the other side changed, without what is its own to choose: what is in its files, and times."""
+        if self.tie is None or type(entry) is not tuple or [*map(type, entry)] != [str, str, bytes, int, int]:
+            return
+        path, kind, content, mode, _ = entry
+        above, below = path, ""
+        while above not in self._own:
+            above, _, name = above.rpartition("/")
+            below = f"{name}/{below}"
+        said = content if path in self._written else b"" if kind == "folder" or not content else b"..."
+        self.tie(repr((self._own[above], below, kind, mode & 0o777, said)).encode("utf-8", "surrogatepass"))
 
-        Args:
-            entries: what it says that it changed.
-            of_tests: whether this is the tests' side, which has files of its own.
+    def apply(self, entries: list[Entry]) -> None:
+        """Make the other side's changes here.
 
         Raises:
             WireError: they are none that the other side can have made.
@@ -87,11 +98,6 @@ class Mirror:
                 raise WireError("a changed file of no known form")
             path, kind, content, mode, changed_ns = entry
             place = self._place(path)
-            if of_tests and path in self._own and self._differs(entry):
-                if self._keeps:
-                    continue
-                if self.tie is not None:
-                    self.tie(repr((self._own[path], kind, content, mode & 0o777)).encode())
             try:
                 if kind == "gone":
                     _remove(place)
@@ -119,19 +125,11 @@ class Mirror:
             return answer
         if type(answer) is not tuple or len(answer) != 2 or type(answer[1]) is not list:
             raise WireError("an answer without the files that changed")
-        self.apply(answer[1], of_tests=True)
+        if not self._keeps:
+            for entry in answer[1]:
+                self._note(entry)
+            self.apply(answer[1])
         return answer[0]
-
-    def _differs(self, entry: Entry) -> bool:
-        """Whether a path is no longer what an entry says."""
-        path, kind, content, mode, _ = entry
-        try:
-            status = os.lstat(f"{self._root}/{path}")
-        except OSError:
-            return True
-        if kind == "gone" or stat.S_IMODE(status.st_mode) != mode & 0o777:
-            return True
-        return kind == "file" and self._content(path, MAX_BYTES) != content
 
     def _entries(self) -> Iterator[tuple[str, os.stat_result]]:
         """Files and folders below the root that are its own, folders first."""
@@ -223,7 +221,12 @@ def _write(place: str, content: bytes) -> None:
 def _remove(place: str) -> None:
     try:
         if os.path.isdir(place):  # noqa: PTH112
-            os.rmdir(place)  # noqa: PTH106
+            try:
+                os.rmdir(place)  # noqa: PTH106
+            except OSError:  # what is in it is not the other side's
+                import shutil
+
+                shutil.rmtree(place)
         else:
             os.unlink(place)  # noqa: PTH108
     except FileNotFoundError:

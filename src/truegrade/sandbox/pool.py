@@ -184,11 +184,12 @@ class Sandbox:
             classes: names of classes of the program that the tests use. Given, even empty, objects cross:
                 those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
                 and built-in types and functions. None: plain values only.
-            files: whether what either changes in its working folder crosses with each call and answer.
+            files: whether what either changes in its working folder crosses with each call, and where values are
+                carried with each answer.
             origins: where its objects may cross (`truegrade.sandbox.stand_ins.code_of`); None: anywhere.
             lent: packages whose objects stay with the program and cross like its own.
             carries: whether what the program does to its arguments is done to the tests' copies of them
-                (`truegrade.sandbox.carried`), where objects cross.
+                (`truegrade.sandbox.carried`) and to their files, where objects cross.
             preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
 

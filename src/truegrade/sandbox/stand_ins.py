@@ -150,7 +150,8 @@ class StandIns(ObjectTable):
         """Where objects of the program have crossed."""
         self.tied = ""
         """Hash of all that the program did to what the tests gave it: carried values that it changed, or handed
-        over when they had crossed before, and the tests' files that it changed. Empty where it did nothing."""
+        over when they had crossed before, and files that it changed. Empty where it did nothing; behind a letter:
+        ``v`` where values are among it, ``f`` where it is files alone."""
         self.doubts: set[str] = set()
         """What of the program's process the tests may ask for that does not cross, in plain words."""
         self.words: frozenset[str] = frozenset()
@@ -209,10 +210,17 @@ class StandIns(ObjectTable):
         self._lazy |= tag == ITERATOR
 
     def tie(self, done: bytes) -> None:
-        """Take note of what the program did to what the tests gave it."""
+        """Take note of what the program did to carried values."""
+        self._tie("v", done)
+
+    def tie_files(self, done: bytes) -> None:
+        """Take note of what the program did to files."""
+        self._tie(self.tied[:1] or "f", done)
+
+    def _tie(self, what: str, done: bytes) -> None:
         import hashlib  # for few programs
 
-        self.tied = hashlib.sha256(self.tied.encode() + done).hexdigest()[:16]
+        self.tied = what + hashlib.sha256(self.tied.encode() + done).hexdigest()[:16]
 
     def drained(self) -> None:
         """Take note of an iterator of the tests, of which the program may use a part."""
