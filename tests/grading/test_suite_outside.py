@@ -21,7 +21,8 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
 from truegrade.grading.suite_reference import ReferencesShown, reference_outside
 from truegrade.grading.suite_runs import outside_suite
-from truegrade.records import Reason
+from truegrade.profiles import open_profile
+from truegrade.records import Answer, Problem, Reason
 from truegrade.sandbox import Limits, Sandbox
 
 
@@ -512,3 +513,54 @@ def test_what_is_in_a_new_file_is_the_programs_to_choose_and_its_name_is_not(gra
     assert (other.reason, other.marks) == (Reason.PASSED, ())
     renamed = graded(task, task.reference.replace("a.txt", "b.txt"))
     assert (renamed.reason, renamed.marks) == (Reason.PASSED, (TESTS_INSIDE,))
+
+
+GIVES_UP = """
+class Done(Exception):
+    pass
+"""
+
+
+def test_a_program_raises_no_exception_of_the_tests_own(graded):
+    body = "try:\n    self.assertEqual(twice(2), 4)\n    raise Done\nexcept Done:\n    pass"
+    task = suite(body, "def twice(n):\n    return 2 * n\n", "twice")
+    task = msgspec.structs.replace(task, tests=GIVES_UP + task.tests)
+    assert (graded(task, task.reference).reason, graded(task, task.reference).marks) == (Reason.PASSED, ())
+    judged = graded(task, f"{GIVES_UP}def twice(n):\n    raise Done\n")
+    assert not judged.passed, judged
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "class Low(Empty): pass\nclass Stack(Stack):\n    def pop(self):\n        raise Low('nothing is held')\n",
+        "class Empty(LookupError):\n    def __str__(self): return 'nothing is held'\n",
+    ],
+)
+def test_an_exception_of_the_program_may_be_below_the_one_that_is_asked_for(graded, own):
+    task = msgspec.structs.replace(STACK_TASK, tests=STACK_TESTS.replace("(one.pop(), one.pop())", "('a', 1)"))
+    judged = graded(task, STACK + own)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+
+
+@pytest.mark.parametrize(
+    "call", ["import timeit\ntimeit.timeit(text(), number=1)", "import json\njson.loads(text())"]
+)
+def test_no_text_of_the_program_is_run_beside_the_tests(call):
+    task = suite(f"{call}\nself.assertEqual(text(), '1')", "def text():\n    return '1'\n", "text")
+    assert (outside_suite(task, suite_source(task)) is None) == ("timeit" in call)
+
+
+def test_a_run_beside_the_tests_proves_nothing_of_a_program_that_reaches_into_them():
+    """What does not cross, as an alias does not, is decided there alone."""
+    task = suite(
+        "a = pair()\na[0].append(1)\nself.assertEqual(a[1], [])", "def pair():\n    return [], []\n", "pair"
+    )
+    problem = Problem(id="p", benchmark="toy", dataset_sha256="0" * 64, cluster="p", task=task)
+    silent = "import unittest\nunittest.TestCase.assertEqual = lambda *given, **named: None\n"
+    profile = open_profile("strict")
+    with Sandbox(profile.limits, workers=1) as sandbox:
+        judged = profile.judgement(
+            problem, Answer(value=silent + task.reference, found="", form="program"), sandbox
+        )
+    assert TESTS_INSIDE in judged.marks or not judged.passed

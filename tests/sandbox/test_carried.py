@@ -19,7 +19,7 @@ class Wire:
     """The stream between the two sides, in one process."""
 
     def __init__(self, held):
-        self.held, self.returned, self.raised, self.namespace = held, None, None, {}
+        self.held, self.returned, self.raised, self.namespace, self.given = held, None, None, {}, ()
 
     def call(self, _, args, __):
         return self.change(self.held.perform(*args))

@@ -9,7 +9,9 @@ from truegrade.sandbox.mirror import MAX_ENTRIES
 @pytest.fixture(scope="module")
 def judge():
     with Sandbox(Limits(cpu_s=5.0), workers=1) as made:
-        yield lambda program, tests, **more: made.judge(program, tests, ["f"], classes=(), files=True, carries=True, **more)
+        yield lambda program, tests, **more: made.judge(
+            program, tests, ["f"], classes=(), files=True, carries=True, **more
+        )
 
 
 WORKS = """

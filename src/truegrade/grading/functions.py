@@ -12,7 +12,7 @@ import msgspec
 from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
-from truegrade.grading.programs import arrange
+from truegrade.grading.programs import EXECUTES, arrange, look_at_values
 from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
@@ -277,18 +277,22 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         task: with its tests.
         program: the candidate, complete.
         executor: bound to the profile's limits.
+
+    Returns:
+        With the mark ``tests-inside`` where the tests may run what the program returned.
     """
     a = arrange(task)
-    return from_outcome(
-        executor.judge(
-            program,
-            a.setup + task.tests,
-            [task.entry_point],
-            trusted=a.trusted,
-            classes=a.classes,
-            cpu_s=task.cpu_s,
-        )
+    carries = look_at_values(task.tests, task.entry_point)
+    outcome = executor.judge(
+        program,
+        a.setup + task.tests,
+        [task.entry_point],
+        trusted=a.trusted,
+        classes=() if carries and a.classes is None else a.classes,
+        carries=carries,
+        cpu_s=task.cpu_s,
     )
+    return from_outcome(outcome, marks=(TESTS_INSIDE,) if EXECUTES.search(task.tests) else ())
 
 
 class Expected(msgspec.Struct, frozen=True):

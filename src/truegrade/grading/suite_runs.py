@@ -20,7 +20,7 @@ from truegrade.files import syntax
 from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
-from truegrade.grading.programs import statements, stub
+from truegrade.grading.programs import EXECUTES, statements, stub
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
 from truegrade.grading.suite_source import SuiteSource
 from truegrade.patterns import pattern
@@ -184,11 +184,6 @@ REFERENCE_RUNS = 3
 """How often the reference has to pass outside: what it draws may be right by chance."""
 _REPLACES = pattern(r"\b(?:patch|mock_open|MagicMock|Mock|monkeypatch|capsys|redirect_stdout|redirect_stderr)\b")
 """By which tests reach into the program's process, or read what it writes to its streams."""
-_EXECUTES = pattern(
-    r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes|exec|eval"
-    r"|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall|unpack_archive)\b|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
-)
-"""By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
 _SEEDS = pattern(r"\bseed\(")
 _DRAWS = pattern(r"\b(?:random|shuffle|choice|sample|rand\w*|Faker|uuid\w*)\b")
 _GIVEN = """
@@ -329,7 +324,7 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
 
 
 def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
-    if _REPLACES.search(task.tests) or _EXECUTES.search(task.tests):
+    if _REPLACES.search(task.tests) or EXECUTES.search(task.tests):
         return None
     if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):
         return None

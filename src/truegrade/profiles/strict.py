@@ -269,8 +269,10 @@ class Strict(Profile):
                 task, program, self._shown, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
             )
             gains = judged.passed or SECURE in judged.marks
-            if gains and TESTS_INSIDE in judged.marks and _reads_tests(task, program):
-                return msgspec.structs.replace(judged, marks=(*judged.marks, READS_TESTS))
+            if gains and _reads_tests(task, program):
+                # Outside, the run beside the tests is one of two that it has to pass, and proves nothing now.
+                mark = READS_TESTS if TESTS_INSIDE in judged.marks else TESTS_INSIDE
+                return msgspec.structs.replace(judged, marks=(*judged.marks, mark))
             return judged
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)

@@ -45,6 +45,8 @@ from truegrade.sandbox.mirror import FILES, Mirror, MirroredCalls
 from truegrade.sandbox.objects import PROGRAM, TESTS_MODULE, Held, own_classes
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.wire import (
+    MAX_BASES,
+    MAX_TEXT,
     MEMORY_LIMIT,
     OUTPUT_LIMIT,
     RUNTIME_ERROR,
@@ -82,7 +84,6 @@ def g(a: List[float], b: List[int], c: List[str], d: Dict[str, int], e: Optional
 def f(*values, **more):
     return [value for value in sorted(map(str, values))][:2], {len(values)}, more
 """
-MAX_TEXT = 500
 MAX_ERROR_BYTES = 1 << 16
 MAX_CODE_BYTES = 1 << 16
 """Of compiled code; a source that has more is compiled for each run."""
@@ -575,10 +576,14 @@ def failed(token: bytes, error: BaseException) -> Message:
     return ("failed", token, status, describe(error)[3])
 
 
-def describe(error: BaseException) -> tuple[str, str, tuple[Any, ...], str]:
-    """An exception as plain data: type, nearest built-in type, arguments if they travel, ``Type: message``."""
-    name = type(error).__name__[:MAX_TEXT]
-    base = next(kind.__name__ for kind in type(error).__mro__ if kind in _EXCEPTIONS)
+def describe(error: BaseException) -> tuple[tuple[str, ...], str, tuple[Any, ...], str]:
+    """An exception as plain data: types up to the nearest built-in one, that, arguments if they travel, and
+    ``Type: message``."""
+    kinds = type(error).__mro__
+    above = next(place for place, kind in enumerate(kinds) if kind in _EXCEPTIONS)
+    base = kinds[above].__name__
+    names = tuple([kind.__name__[:MAX_TEXT] for kind in kinds[:above][:MAX_BASES]] or [base])
+    name = names[0]
     try:
         message = str(error)[:MAX_TEXT]
     except BaseException:  # the program's own __str__
@@ -588,7 +593,7 @@ def describe(error: BaseException) -> tuple[str, str, tuple[Any, ...], str]:
         args = error.args
     except Exception:  # they do not travel, or their own code failed
         args = (message,)
-    return name, base, args, f"{name}: {message}" if message else name
+    return names, base, args, f"{name}: {message}" if message else name
 
 
 def disable(names: Sequence[str]) -> None:

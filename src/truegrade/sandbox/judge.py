@@ -130,6 +130,8 @@ class Link:
         """Whether the tests have seen anything of the program."""
         self.namespace: dict[str, Any] = {}
         """Where exceptions of the program are looked up by name, besides the built-in ones."""
+        self.given: frozenset[str] = frozenset()
+        """Names of what stood there before the tests ran, which the program knows as well."""
         self.mirror: Mirror | None = None
         """Of the tests' working folder, where files cross."""
         self._ahead: deque[tuple[bytes, bytes]] = deque()
@@ -212,7 +214,7 @@ class Link:
             return message[2]
         if message[0] != "raised" or len(message) != 6:
             raise self.end(TAMPERING, "the program sent an answer of no known kind")
-        self.raised = rebuild(*message[2:], self.namespace)
+        self.raised = rebuild(*message[2:], self.namespace, self.given)
         raise self.raised
 
     def refusal(self, name: str, error: Unencodable | ValueTooLarge) -> BaseException:
@@ -301,6 +303,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"
         link.mirror, link.namespace = Mirror(keeps=not job["carries"]), namespace
+        link.given = frozenset(namespace)
     if job["classes"] is None:
         namespace.update({name: proxy(link, name) for name in job["names"]})
         return None

@@ -10,11 +10,13 @@ from marshal import dumps
 from opcode import opmap
 
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, is_plain
+from truegrade.sandbox.objects import TESTS_MODULE
+from truegrade.sandbox.wire import MAX_BASES, MAX_TEXT
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from types import CodeType, FrameType
     from typing import Any, NoReturn
 
@@ -225,34 +227,56 @@ _ENDS_LOOPS = (StopIteration, StopAsyncIteration, GeneratorExit)
 """``all(map(f, inputs))`` would take one for the end of the inputs."""
 
 
-def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any]) -> BaseException:
+def rebuild(
+    names: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any], given: Container[str] = ()
+) -> BaseException:
     """The program's exception as one of a built-in type, or of a new type of its name below one.
 
     Args:
-        name, base, args, text: as the program says.
-        namespace: of the tests: an exception of this name that stands in it, or in a module in it, is the one.
+        names, base, args, text: as the program says (`truegrade.sandbox.child.describe`).
+        namespace: of the tests: an exception of such a name that stands in it, or in a module in it, is the one.
+        given: names of the tests' source that the program knows too; it can raise no other class of theirs.
     """
     kind = _EXCEPTIONS.get(base) if type(base) is str else None
-    if kind is None or type(name) is not str or type(args) is not tuple or type(text) is not str:
+    told = type(names) is tuple and names and len(names) <= MAX_BASES and {*map(type, names)} == {str}
+    if kind is None or not told or type(args) is not tuple or type(text) is not str:
         return RuntimeError("the program described its exception in no known form")
     if issubclass(kind, _ENDS_LOOPS):
         kind = RuntimeError
     if issubclass(kind, UnicodeError) and any(type(one) is int and one < 0 for one in args):
         return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
     try:
-        named = kind if name == kind.__name__ else _exception_in(namespace, name) or type(name, (kind,), {})
-        error: BaseException = named(*args)
+        named = kind
+        if names[0] != base:
+            found = [_exception_in(namespace, name, given) for name in names]
+            above = next(filter(None, found), kind)
+            named = above if found[0] else type(names[0], (above,), {})
+        error = _made(named, args)
+        message = text.removeprefix(names[0]).removeprefix(": ")
+        if len(message) < MAX_TEXT and str(error) != message:  # what it says is not its arguments alone
+            error = _made(type(named.__name__, (named,), {"__str__": lambda _: message}), args)
     except Exception:  # types that take no such arguments, e.g. ExceptionGroup of objects that do not travel
         error = RuntimeError(text)
     return error
 
 
-def _exception_in(namespace: dict[str, Any], name: str) -> type[Exception] | None:
+def _made(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
+    try:
+        return kind(*args)
+    except TypeError:  # a class of its own that takes others, as `json.JSONDecodeError` does
+        error = kind.__new__(kind, *args)
+        error.args = args
+        return error
+
+
+def _exception_in(namespace: dict[str, Any], name: str, given: Container[str]) -> type[Exception] | None:
     module = type(sys)
     for held in list(namespace.values()):
         found = vars(held).get(name) if type(held) is module else held
         if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
-            return None if issubclass(found, _ENDS_LOOPS) or any(map(_steers_tests, found.__mro__)) else found
+            tests_own = found.__module__ == TESTS_MODULE and name not in given
+            steers = issubclass(found, _ENDS_LOOPS) or any(map(_steers_tests, found.__mro__))
+            return None if tests_own or steers else found
     return None
 
 

@@ -310,7 +310,8 @@ class StandIns(ObjectTable):
             if self.told.get("raised") is True:
                 if type(value) is not tuple or len(value) != DESCRIBED:
                     raise WireError("an exception of no known form")
-                link.returned, link.raised = None, rebuild(value[0], value[1], value[2], value[3], link.namespace)
+                link.returned, described = None, (*value, link.namespace, link.given)
+                link.raised = rebuild(*described)
                 raise link.raised
         except WireError as error:
             raise link.end(TAMPERING, f"the program answered with no answer about objects: {error}") from None

@@ -44,6 +44,8 @@ MAX_DRAINED = 10_000
 MAX_COLLISIONS = 64
 """Keys of one table that may share a hash; more are made to collide and take quadratic time to store."""
 MAX_NAME = 200
+MAX_TEXT, MAX_BASES = 500, 10
+"""Characters of what an exception says, and of its own classes so many."""
 MAX_CHARACTER = 0x10FFFF
 
 LENGTH = struct.Struct("<I")

@@ -1,0 +1,84 @@
+"""Functions whose tests look at more than what is returned: identity, arguments, exceptions, what they execute."""
+
+import pytest
+
+from truegrade.grading.functions import TESTS_INSIDE, grade_by_tests
+from truegrade.grading.programs import look_at_values
+from truegrade.records import FunctionTask, Reason
+from truegrade.sandbox import Limits, Sandbox
+
+
+@pytest.fixture(scope="module")
+def graded():
+    with Sandbox(Limits(cpu_s=1.0, wall_s=3.0), workers=1) as sandbox:
+        yield lambda tests, program: grade_by_tests(
+            FunctionTask(prompt="", entry_point="f", tests=tests, reference=""), program, sandbox
+        )
+
+
+SORTED = "def f(x):\n    return sorted(x)\n"
+IN_PLACE = "def f(x):\n    x.sort()\n    return x\n"
+ZEROS = "def f(n):\n    return [[0] * n for _ in range(n)]\n"
+ONE_ROW = "def f(n):\n    return [[0] * n] * n\n"
+FRESH = "def f(x, held=None):\n    held = [] if held is None else held\n    held.append(x)\n    return held\n"
+SHARED = "def f(x, held=[]):\n    held.append(x)\n    return held\n"
+CHANGES = "def f(x):\n    x.append(1)\n"
+COPIES = "def f(x):\n    x = x + [1]\n"
+
+
+@pytest.mark.parametrize(
+    "tests, right, wrong",
+    [
+        ("a = [2, 1]\nassert f(a) == [1, 2]\nassert a == [2, 1]", SORTED, IN_PLACE),
+        ("a = [1, 2]\nassert f(a) is not a", SORTED, IN_PLACE),
+        ("a = [2, 1]\nassert f(a) is a", IN_PLACE, SORTED),
+        ("a = f(2)\na[0][0] = 1\nassert a == [[1, 0], [0, 0]]", ZEROS, ONE_ROW),
+        ("a, b = f(2)\na.append(1)\nassert b == [0, 0]", ZEROS, ONE_ROW),
+        ("f(1).append(2)\nassert f(1) == [1]", FRESH, SHARED),
+        ("a = [0]\nf(a)\nassert a == [0, 1]", CHANGES, COPIES),
+        (
+            "def check(candidate):\n    a = [0]\n    candidate(a)\n    assert a == [0, 1]\ncheck(f)",
+            CHANGES,
+            COPIES,
+        ),
+    ],
+)
+def test_identity_and_arguments_are_seen_where_tests_look_at_them(graded, tests, right, wrong):
+    assert (graded(tests, right).reason, graded(tests, right).marks) == (Reason.PASSED, ())
+    assert graded(tests, wrong).reason is Reason.WRONG_ANSWER
+
+
+@pytest.mark.parametrize(
+    "tests, looks",
+    [
+        ("assert f([1]) == [1]\nassert f(2) is None\nx = f(3)\nassert x == 3", False),
+        ("def check(candidate):\n    assert candidate([3, 1]) == [1, 3]", False),
+        ("a = [1]\nassert f(a) == g(a)", True),
+    ],
+)
+def test_most_tests_look_at_no_more_than_what_is_returned(tests, looks):
+    assert look_at_values(tests, "f") is looks
+
+
+@pytest.mark.parametrize("tests", ["assert eval(f()) == 3", "import pickle\nassert pickle.loads(f()) == 3"])
+def test_what_tests_may_execute_is_marked(graded, tests):
+    body = "'1 + 2'" if "eval" in tests else "__import__('pickle').dumps(3)"
+    judged = graded(tests, f"def f():\n    return {body}\n")
+    assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,))
+
+
+RAISED = "try:\n    f(-1)\n    assert False\nexcept ValueError as error:\n    assert str(error) == 'bad: -1'"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "class Bad(ValueError):\n    def __str__(self): return f'bad: {self.args[0]}'\n",
+        "class Bad(ValueError):\n    def __init__(self, n): pass\n    def __str__(self): return 'bad: -1'\n",
+        "def Bad(n): return ValueError(f'bad: {n}')\n",
+        "class A(ValueError): pass\nclass Bad(A):\n    def __init__(self, n): super().__init__(f'bad: {n}')\n",
+    ],
+)
+def test_what_an_exception_says_crosses(graded, program):
+    assert graded(RAISED, f"{program}\ndef f(n):\n    raise Bad(n)\n").passed
+    assert not graded(RAISED, "def f(n):\n    raise ValueError(n)\n").passed
