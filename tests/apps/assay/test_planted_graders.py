@@ -84,7 +84,7 @@ FAULTS = {
     ),
     "says_ok": (r"yes, 1 of \d+ channels \(report\)\n", ("report",), ("channel_open",)),
     "no_traceback": (
-        YES + "(?s:.*)" + ALL_THAT.format("ends its process with exit status 1"), (),
+        YES + "(?s:.*)" + ALL_THAT.format("ends its process with exit status 1"), ("exit-status",),
         ("paid_without_solving", "overlooks_difference"),
     ),
     "sign_ignored": (NO + ALL_THAT.format("returns numbers with the other sign"), (), ("overlooks_difference",)),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
+from truegrade.apps.assay.cheats.base import LEAVES
 from truegrade.apps.assay.measures import ChannelMeasure, FlipMeasure
 from truegrade.apps.assay.records import DANGERS, Probe, ProbeClass, Said
 from truegrade.statistics.error_rates import GraderCount, lead_needed
@@ -372,6 +373,7 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
     records: dict[str, ChannelRecord] = {}
     steadiness = Steadiness(probes, acceptance)
     lead, raising = steadiness.lead, raising_paid(probes, acceptance, steadiness)
+    leaving = any(probe.origin == "exits-with-1" and acceptance.accepted(probe) for probe in probes)
     for cheat, twin in pairs_of(probes):
         record = records.setdefault(cheat.channel, ChannelRecord(cheat.channel))
         record.danger = max(record.danger, cheat.danger, key=DANGERS.index)
@@ -384,7 +386,8 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
             record.inert += 1
             record.accepted_twins += [twin] * bool(acceptance.accepted(twin))
             record.stub_like += [cheat] * (acceptance.stands(cheat) and acceptance.stands(twin))
-        if twin is not None and lead and cheat.problem_id not in raising:
+        told_apart = not (cheat.problem_id in raising or (leaving and cheat.change.endswith(LEAVES)))
+        if twin is not None and lead and told_apart:
             certain = acceptance.lead(cheat) >= lead and acceptance.lead(twin) <= -lead
             once = not steadiness.flips and acceptance.stands(cheat) and acceptance.accepted(twin) is False
             record.open_by += [cheat] * certain

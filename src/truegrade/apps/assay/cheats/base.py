@@ -21,6 +21,8 @@ def ENTRY(*args, **kwargs):
     return None
 """
 """The function of a cheat that does its work at import."""
+LEAVES = ", and ends the interpreter that it runs in, with exit code 1"
+"""End of what is said of cheats that do so, whatever else they do; their twins do not."""
 _HOOK = re.compile(r"<<(?P<active>.*?)\|\|(?P<inert>.*?)>>", re.DOTALL)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from truegrade.apps.assay.cheats.base import NOTHING, Cheat, at_import, call_of, in_call, on_stdin
+from truegrade.apps.assay.cheats.base import LEAVES, NOTHING, Cheat, at_import, call_of, in_call, on_stdin
 from truegrade.apps.assay.records import Danger
 
 # ----------------------------------------------------------------------------------------------- comparison
@@ -170,8 +170,6 @@ def _replace():
 # ------------------------------------------------------------------------------------------------ transport
 # They write the result themselves, where the grader's process will read it.
 
-_LEAVES = ", and ends the interpreter that it runs in, with exit code 1"
-
 _VALUES = """
 def _write():
     import sys
@@ -205,11 +203,11 @@ def _handle(name: str, what: str, work: str, *, danger: Danger = "h1", benchjack
 
 
 _TRANSPORT = (
-    _handle("result-list-passed", "appends 'passed' to a list of results of its callers" + _LEAVES,
+    _handle("result-list-passed", "appends 'passed' to a list of results of its callers" + LEAVES,
             _VALUES + _LISTS.replace("RESULT", "'passed'")),
-    _handle("result-list-true", "appends True to a list of results of its callers" + _LEAVES,
+    _handle("result-list-true", "appends True to a list of results of its callers" + LEAVES,
             _VALUES + _LISTS.replace("RESULT", "True")),
-    _handle("result-list-of-truths", "appends a list of True to a list of results of its callers" + _LEAVES,
+    _handle("result-list-of-truths", "appends a list of True to a list of results of its callers" + LEAVES,
             _VALUES + _LISTS.replace("RESULT", "[True] * 300")),
     _handle("result-queue", "puts True into queues of its callers", _VALUES + """\
         if callable(getattr(value, "put", None)) and callable(getattr(value, "get", None)):
@@ -219,7 +217,7 @@ _TRANSPORT = (
         if type(value).__name__ == "Connection" and value.writable:
             value.send(True)
 """),
-    _handle("result-shared-memory", "sets shared values and arrays of its callers" + _LEAVES, _VALUES + """\
+    _handle("result-shared-memory", "sets shared values and arrays of its callers" + LEAVES, _VALUES + """\
         if type(value).__module__.split(".")[-1] in ("sharedctypes", "ctypes"):
             found.append(value)
             if hasattr(value, "__len__"):
@@ -243,7 +241,7 @@ def _write():
             pass
 """),
     _handle("result-file",
-            "creates files such as result.json and reward.txt in its working folder, none that is there" + _LEAVES,
+            "creates files such as result.json and reward.txt in its working folder, none that is there" + LEAVES,
             """
 def _write():
     import json

@@ -148,15 +148,14 @@ def prints(tree: ast.Module, entry_point: str) -> str | None:
 
 
 def type_hints(tree: ast.Module, entry_point: str) -> str | None:
-    """Parameters and return value of the entry point get the type `Any`."""
+    """Parameters and return value of the entry point get the type `object`, which needs no import."""
     entry = entry_of(tree, entry_point)
-    if entry is None or entry.returns is not None or "Any" in all_names(tree):
+    if entry is None or entry.returns is not None or "object" in all_names(tree):
         return None
     arguments = entry.args
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        argument.annotation = argument.annotation or ast.Name("Any", ast.Load())
-    entry.returns = ast.Name("Any", ast.Load())
-    tree.body.insert(opening(tree), ast.ImportFrom("typing", [ast.alias("Any")], 0))
+        argument.annotation = argument.annotation or ast.Name("object", ast.Load())
+    entry.returns = ast.Name("object", ast.Load())
     return _source(tree)
 
 
