@@ -21,7 +21,7 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
 from truegrade.grading.suite_reference import ReferencesShown, reference_outside
 from truegrade.grading.suite_runs import outside_suite
-from truegrade.records import Reason
+from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox import Limits, Sandbox
 
 
@@ -147,6 +147,15 @@ def test_tests_that_a_program_keeps_from_going_on_are_its_own_fault(graded):
     task = suite("self.assertEqual(f(f(1)), 3)", "def f(n):\n    return n + 1\n", "f")
     judged = graded(task, "def f(n):\n    return lambda: n\n")
     assert judged.reason in (Reason.WRONG_ANSWER, Reason.RUNTIME_ERROR), judged
+
+
+def test_what_the_program_returned_is_told_of_the_test_that_failed(graded):
+    tests = "import unittest\nfrom two import f, g\nclass Test(unittest.TestCase):\n"
+    tests += "    def test_a(self):\n        assert f(1) == 2\n    def test_b(self):\n        assert g(100) == 99\n"
+    reference = "def f(n):\n    return n + 1\ndef g(n):\n    return n - 1\n"
+    task = SuiteTask(prompt="", entry_point="f", tests=tests, reference=reference, module="two")
+    judged = graded(task, reference.replace("n + 1", "7"))
+    assert judged.detail == "`assert f(1) == 2` failed; the program returned 7"
 
 
 def test_the_tests_that_ran_are_counted(graded):

@@ -16,6 +16,7 @@ import os
 import sys
 import types
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 MARK = "suite-report"
@@ -31,15 +32,20 @@ BY_PYTEST = "suite_pytest"
 
 
 class Results(unittest.TestResult):
-    """Outcomes of the tests that the source of the suite names, and of all others together at the end."""
+    """Outcomes of the tests that the source of the suite names, and of all others together at the end.
 
-    def __init__(self, names: list[str]) -> None:
+    Args:
+        names: of those tests.
+        failed: is called when the first one fails.
+    """
+
+    def __init__(self, names: list[str], failed: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self.outcomes = [0] * (len(names) + 1)
         self.words = self._skipped = ""
         self.first: object = None
         """The first exception by which a test failed."""
-        self._names = names
+        self._names, self._failed = names, failed
 
     def note(self, name: str, outcome: str, error: object = None) -> None:
         """Take over how a test, or a part of one, ended."""
@@ -47,6 +53,7 @@ class Results(unittest.TestResult):
         self.outcomes[place] = max(self.outcomes[place], OUTCOMES.index(outcome))
         if outcome in "FE" and not self.words:
             self.words, self.first = f"{name}: {said_of(error)}", error
+            self._failed()
         if outcome == "S" and not self._skipped:
             self._skipped = f"; {name} was skipped: {said_of(error)}"
 
@@ -227,7 +234,7 @@ def run_outside(space: dict[str, Any], classes: list[str], names: list[str], fra
     Raises:
         BaseException: the first by which a test failed, once all have run.
     """
-    results = Results(names)
+    results = Results(names, space.pop("suite_failed"))
     run_tests(space, classes, results, framework)
     space["suite_outcomes"] = packed(results.outcomes, 5, 2)
     if getattr(results.first, "__traceback__", None) is not None:
