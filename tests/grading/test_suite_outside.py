@@ -158,6 +158,43 @@ def test_what_the_program_returned_is_told_of_the_test_that_failed(graded):
     assert judged.detail == "`assert f(1) == 2` failed; the program returned 7"
 
 
+PARTS = """
+import unittest
+from double import double
+class Each:
+    def test_it(self):
+        self.assertEqual(double(self.number), 2 * self.number)
+class One(Each, unittest.TestCase):
+    number = 1
+class Two(Each, unittest.TestCase):
+    number = 2
+"""
+SKIPPING = """
+def double(n):
+    if n == 1:
+        return 2
+    raise __import__("unittest").SkipTest("no")
+"""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_test_of_which_a_part_is_skipped_is_not_passed(graded, inside):
+    tests = PARTS + ("from unittest.mock import patch\n" if inside else "")
+    reference = "def double(n):\n    return 2 * n\n"
+    task = SuiteTask(prompt="", entry_point="double", tests=tests, reference=reference, module="double")
+    right, wrong = graded(task, reference), graded(task, SKIPPING)
+    assert (right.passed, right.harness["results"]) == (True, "P-")
+    assert not wrong.passed and (not inside or wrong.harness["results"] == "H-"), wrong
+
+
+def test_a_part_that_the_reference_skips_too_is_none_that_a_program_lacks(graded):
+    tests = PARTS.replace("    number = 2", "    number = 2\n    def setUp(self):\n        self.skipTest('no')")
+    reference = "def double(n):\n    return 2 * n\n"
+    task = SuiteTask(prompt="", entry_point="double", tests=tests, reference=reference, module="double")
+    judged = graded(task, reference)
+    assert (judged.passed, judged.harness) == (True, {"tests": 1, "passed": 1, "results": "H-"}), judged
+
+
 def test_the_tests_that_ran_are_counted(graded):
     judged = graded(STACK_TASK, STACK.replace('"empty"', '"full"'))
     assert judged.reason is Reason.WRONG_ANSWER
