@@ -15,7 +15,8 @@ from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shor
 from truegrade.grading.programs import arrange
 from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
-from truegrade.sandbox.outcome import CallResult
+from truegrade.sandbox.outcome import CallResult, Outcome
+from truegrade.sandbox.wire import CANNOT_GO_ON
 
 # ----------------- Named rules that decide whether a function's output is right, given the reference's output.
 # The rules are those of evalplus/evalplus@26d6d00 (evalplus/eval/__init__.py, _special_oracle.py), with five
@@ -273,21 +274,30 @@ _SLOWDOWN = 4.0
 def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judgement:
     """Run the tests outside the candidate's process.
 
+    Where they saw the candidate and then could not go on, as they can on the reference, the answer is wrong.
+
     Args:
         task: with its tests.
         program: the candidate, complete.
         executor: bound to the profile's limits.
     """
+    judged = from_outcome(_by_tests(task, program, executor))
+    if judged.reason is Reason.GRADER_ERROR and judged.detail.startswith(CANNOT_GO_ON) and task.reference:
+        wholes = dict.fromkeys((task.reference, task.prefix + task.reference))  # of some tasks it is a body
+        if any(_by_tests(task, whole, executor).status == Reason.PASSED for whole in wholes):
+            return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
+    return judged
+
+
+def _by_tests(task: FunctionTask, program: str, executor: Executor) -> Outcome:
     a = arrange(task)
-    return from_outcome(
-        executor.judge(
-            program,
-            a.setup + task.tests,
-            [task.entry_point],
-            trusted=a.trusted,
-            classes=a.classes,
-            cpu_s=task.cpu_s,
-        )
+    return executor.judge(
+        program,
+        a.setup + task.tests,
+        [task.entry_point],
+        trusted=a.trusted,
+        classes=a.classes,
+        cpu_s=task.cpu_s,
     )
 
 

@@ -51,6 +51,7 @@ from truegrade.sandbox.objects import TESTS_MODULE
 from truegrade.sandbox.rlimits import peak_bytes
 from truegrade.sandbox.stand_ins import Remote, StandIns, stand_ins
 from truegrade.sandbox.wire import (
+    CANNOT_GO_ON,
     GRADER_ERROR,
     MEMORY_LIMIT,
     OUTPUT_LIMIT,
@@ -233,7 +234,7 @@ class Link:
         if isinstance(error.value, Unsupported):
             return TypeError(f"the program returned {error.value!r}, which cannot be passed on")
         text = f"the tests pass {name} {_article(error.value)}, which cannot be sent to another process"
-        return self.end(GRADER_ERROR, f"{text}; {SENDABLE}")
+        return self.end(GRADER_ERROR, f"{CANNOT_GO_ON if self.touched else ''}{text}; {SENDABLE}")
 
 
 def main(fd: int, zygote: Any) -> None:
@@ -480,7 +481,8 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     if isinstance(error, AssertionError):
         return WRONG_ANSWER, detail
     if not link.touched or cannot_run(error, tests):
-        return GRADER_ERROR, f"the tests do not run: {_text(error)}{place}"
+        seen = CANNOT_GO_ON if link.touched else "the tests do not run: "
+        return GRADER_ERROR, f"{seen}{_text(error)}{place}"
     if isinstance(error, MemoryError):
         return MEMORY_LIMIT, detail
     return WRONG_ANSWER, f"{_text(error)}: {detail}"
