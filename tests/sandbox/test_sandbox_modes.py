@@ -218,6 +218,13 @@ def test_a_judge_that_does_not_end_is_ended(impatient, program, tests, status):
     assert outcome.wall_s < 30  # those that sleep would do so for a minute
 
 
+@pytest.mark.parametrize(("called", "status"), [("f(1, 2)", "time_limit"), ("", "grader_error")])
+def test_tests_that_a_value_keeps_busy_in_c_are_over_the_time(judged, called, status):
+    # What the kernel does to them where the limit of their own process comes before the supervisor's.
+    outcome = judged(ADD, f"import os, signal\n{called}\nos.kill(os.getpid(), signal.SIGXCPU)\nassert f(1)")
+    assert outcome.status == status and "CPU seconds in the process of the tests" in outcome.detail, outcome
+
+
 # ------------------------------------------------------------------------------------------------- inside
 
 
