@@ -94,7 +94,8 @@ BLOCK = "if __name__ == '__main__':\n    import doctest, unittest\n    doctest.t
 @pytest.mark.parametrize("program", ["", "import m\nprint(m.__name__, __name__)\n", "def f(x):\n    return x\n"])
 def test_a_main_block_that_is_not_run_is_not_looked_at(program):
     assert not reads_tests(program + BLOCK, imported=True)
-    assert not reads_tests(program + BLOCK.replace("__name__ == '__main__'", "'__main__' == __name__"), imported=True)
+    turned = BLOCK.replace("__name__ == '__main__'", "'__main__' == __name__")
+    assert not reads_tests(program + turned, imported=True)
     assert reads_tests(program + BLOCK)
 
 
@@ -103,7 +104,7 @@ def test_a_main_block_that_is_not_run_is_not_looked_at(program):
     [
         *("__name__ = X\n", "import m\nm.__name__ = X\n", "for __name__ in X: pass\n", "import os as __name__\n"),
         *("def __name__(): pass\n", "def f():\n    global __name__\n", "import m\nsetattr(m, X, Y)\n"),
-        *("import runpy\n", "from importlib.util import find_spec\n", "if X:\n    pass\nelse:\n    __name__ = X\n"),
+        *("import runpy\n", "from importlib.util import find_spec\n", "if X: pass\nelse:\n    __name__ = 1\n"),
         *("try:\n    X\nexcept E as __name__:\n    pass\n", "import gc\n", "__import__('runpy')\n"),
         *("match X:\n    case __name__: pass\n", "import m\nobject.__setattr__(m, X, Y)\n"),
     ],

@@ -151,7 +151,7 @@ def test_tests_that_a_program_keeps_from_going_on_are_its_own_fault(graded):
 
 def test_what_the_program_returned_is_told_of_the_test_that_failed(graded):
     tests = "import unittest\nfrom two import f, g\nclass Test(unittest.TestCase):\n"
-    tests += "    def test_a(self):\n        assert f(1) == 2\n    def test_b(self):\n        assert g(100) == 99\n"
+    tests += "    def test_a(self):\n        assert f(1) == 2\n    def test_b(self):\n        assert g(9) == 8\n"
     reference = "def f(n):\n    return n + 1\ndef g(n):\n    return n - 1\n"
     task = SuiteTask(prompt="", entry_point="f", tests=tests, reference=reference, module="two")
     judged = graded(task, reference.replace("n + 1", "7"))

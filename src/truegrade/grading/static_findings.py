@@ -283,8 +283,8 @@ def _part_imported(tree: ast.Module) -> ast.Module:
 def _is_name_main(test: ast.expr) -> bool:
     if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
         return False
-    sides = [*map(ast.dump, (test.left, *test.comparators))]
-    return sorted(sides) == sorted([ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))])
+    due = ast.Name("__name__", ast.Load()), ast.Constant("__main__")
+    return {*map(ast.dump, (test.left, *test.comparators))} == {*map(ast.dump, due)}
 
 
 def _may_rename(node: ast.AST) -> bool:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # Taken apart where user code has run, made again where verdicts are made: there only pandas' own constructors see
 # the parts, with types out of `_TYPES`, and whatever they refuse is a `WireError`.
 #
-# Not covered, so opaque: subclasses, as geopandas has them; periods and intervals, sparse columns, and others whose
+# Not covered, so opaque: subclasses, as geopandas has them; periods, intervals, sparse columns and others whose
 # type is none of `_TYPES`; ``attrs`` and flags.
 
 _TYPES = re.compile(

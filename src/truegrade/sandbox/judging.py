@@ -108,9 +108,10 @@ def expected_value(
     sides = compare.comparators[0], compare.left
     for side, other in (sides, sides[::-1]):
         nodes = list(ast.walk(side))
-        if not all(isinstance(node, plain) for node in nodes) or not any(isinstance(node, ast.Name) for node in nodes):
-            continue
-        if not _is_answer(other, frame, program, returned):
+        named = all(isinstance(node, plain) for node in nodes) and any(
+            isinstance(node, ast.Name) for node in nodes
+        )
+        if not named or not _is_answer(other, frame, program, returned):
             continue
         code = compile(ast.Expression(side), "<expected>", "eval", dont_inherit=True)
         try:
