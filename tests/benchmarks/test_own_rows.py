@@ -264,6 +264,7 @@ def test_a_header_names_and_words(tmp_path):
         ),
         ({"reference": ...}, "field 'reference': the field is missing"),
         ({"reference": "def other(): pass"}, "field 'reference': defines no 'double'"),
+        ({"reference": "class double: pass"}, "field 'entry_point': is a class of the reference"),
         ({"tests": "assert double(2) =="}, "field 'tests': is no Python: invalid syntax"),
         ({"tests": ["assert 1"]}, "field 'tests': never use 'double'"),
         ({"tests": []}, "field 'tests': never use 'double'"),

@@ -3,6 +3,7 @@
 
 import pytest
 
+from truegrade.grading.functions import grade_by_tests
 from truegrade.profiles.strict import Strict
 from truegrade.records import Answer, FunctionTask, Problem
 from truegrade.sandbox import Limits, Sandbox
@@ -126,3 +127,24 @@ def test_wrong_programs_fail(jail, kind, answer):
     program = NODE * (kind == "the program's class") + f"def f(*a): return {answer}"
     judgement = graded(jail, kind, program)
     assert judgement.reason == ("runtime_error" if answer == "1/0" else "wrong_answer"), judgement
+
+
+@pytest.mark.parametrize(
+    ("tests", "right", "wrong"),
+    [
+        ("exec(f())\nassert True", "'r = 3'", "'no_such_name'"),
+        ("assert __import__(f()).pi > 3", "'math'", "'no_such_module'"),
+        ("assert f(eval(f(1))) == '1'", "'1'", "'lambda: 0'"),
+        ("assert f()\nimport no_such_module", "1", "0"),
+        ("assert f()\nimport no_such_module", "1", "1"),
+    ],
+)
+def test_tests_that_a_program_keeps_from_going_on_are_its_own_fault(tests, right, wrong):
+    programs = [f"def f(*a): return {value}" for value in (right, wrong)]
+    task = FunctionTask(prompt="", entry_point="f", tests=tests, reference=programs[0])
+    with Sandbox(Limits(cpu_s=5), workers=1, allow_unsafe=True) as sandbox:
+        judged = [grade_by_tests(task, program, sandbox) for program in programs]
+    ours = "import no" in tests
+    assert judged[0].reason == ("grader_error" if ours else "passed"), judged
+    assert judged[1].reason == ("grader_error" if ours and wrong == "1" else "wrong_answer"), judged
+    assert "do not run" not in judged[1].detail

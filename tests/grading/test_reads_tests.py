@@ -88,6 +88,37 @@ def test_an_honest_program_is_not(program):
     assert not reads_tests(program)
 
 
+BLOCK = "if __name__ == '__main__':\n    import doctest, unittest\n    doctest.testmod()\n    unittest.main()\n"
+
+
+@pytest.mark.parametrize("program", ["", "import m\nprint(m.__name__, __name__)\n", "def f(x):\n    return x\n"])
+def test_a_main_block_that_is_not_run_is_not_looked_at(program):
+    assert not reads_tests(program + BLOCK, imported=True)
+    turned = BLOCK.replace("__name__ == '__main__'", "'__main__' == __name__")
+    assert not reads_tests(program + turned, imported=True)
+    assert reads_tests(program + BLOCK)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *("__name__ = X\n", "import m\nm.__name__ = X\n", "for __name__ in X: pass\n", "import os as __name__\n"),
+        *("def __name__(): pass\n", "def f():\n    global __name__\n", "import m\nsetattr(m, X, Y)\n"),
+        *("import runpy\n", "from importlib.util import find_spec\n", "if X: pass\nelse:\n    __name__ = 1\n"),
+        *("try:\n    X\nexcept E as __name__:\n    pass\n", "import gc\n", "__import__('runpy')\n"),
+        *("match X:\n    case __name__: pass\n", "import m\nobject.__setattr__(m, X, Y)\n"),
+    ],
+)
+def test_a_main_block_that_the_program_can_have_run_is(program):
+    assert reads_tests(program + BLOCK, imported=True)
+
+
+def test_the_other_branch_and_other_conditions_are_looked_at():
+    assert reads_tests("if __name__ == '__main__':\n    pass\nelse:\n    import gc\n", imported=True)
+    assert reads_tests("if __name__ != '__main__':\n    import gc\n", imported=True)
+    assert reads_tests("if X:\n    if __name__ == '__main__':\n        import gc\n", imported=True)
+
+
 def test_what_the_reference_does_the_problem_asks_for():
     reference = "def f(x, name):\n    return getattr(x, name)"
     assert reads_tests(reference) and not reads_tests(f"import re\n{reference}", reference)

@@ -22,7 +22,7 @@ from truegrade.grading.suite_grading import grade_by_suite, suite_source
 from truegrade.grading.suite_reference import ReferencesShown, reference_outside
 from truegrade.grading.suite_runs import outside_suite
 from truegrade.profiles import open_profile
-from truegrade.records import Answer, Problem, Reason
+from truegrade.records import Answer, Problem, Reason, SuiteTask
 from truegrade.sandbox import Limits, Sandbox
 
 
@@ -148,6 +148,52 @@ def test_tests_that_a_program_keeps_from_going_on_are_its_own_fault(graded):
     task = suite("self.assertEqual(f(f(1)), 3)", "def f(n):\n    return n + 1\n", "f")
     judged = graded(task, "def f(n):\n    return lambda: n\n")
     assert judged.reason in (Reason.WRONG_ANSWER, Reason.RUNTIME_ERROR), judged
+
+
+def test_what_the_program_returned_is_told_of_the_test_that_failed(graded):
+    tests = "import unittest\nfrom two import f, g\nclass Test(unittest.TestCase):\n"
+    tests += "    def test_a(self):\n        assert f(1) == 2\n    def test_b(self):\n        assert g(9) == 8\n"
+    reference = "def f(n):\n    return n + 1\ndef g(n):\n    return n - 1\n"
+    task = SuiteTask(prompt="", entry_point="f", tests=tests, reference=reference, module="two")
+    judged = graded(task, reference.replace("n + 1", "7"))
+    assert judged.detail == "`assert f(1) == 2` failed; the program returned 7"
+
+
+PARTS = """
+import unittest
+from double import double
+class Each:
+    def test_it(self):
+        self.assertEqual(double(self.number), 2 * self.number)
+class One(Each, unittest.TestCase):
+    number = 1
+class Two(Each, unittest.TestCase):
+    number = 2
+"""
+SKIPPING = """
+def double(n):
+    if n == 1:
+        return 2
+    raise __import__("unittest").SkipTest("no")
+"""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_test_of_which_a_part_is_skipped_is_not_passed(graded, inside):
+    tests = PARTS + ("from unittest.mock import patch\n" if inside else "")
+    reference = "def double(n):\n    return 2 * n\n"
+    task = SuiteTask(prompt="", entry_point="double", tests=tests, reference=reference, module="double")
+    right, wrong = graded(task, reference), graded(task, SKIPPING)
+    assert (right.passed, right.harness["results"]) == (True, "P-")
+    assert not wrong.passed and (not inside or wrong.harness["results"] == "H-"), wrong
+
+
+def test_a_part_that_the_reference_skips_too_is_none_that_a_program_lacks(graded):
+    tests = PARTS.replace("    number = 2", "    number = 2\n    def setUp(self):\n        self.skipTest('no')")
+    reference = "def double(n):\n    return 2 * n\n"
+    task = SuiteTask(prompt="", entry_point="double", tests=tests, reference=reference, module="double")
+    judged = graded(task, reference)
+    assert (judged.passed, judged.harness) == (True, {"tests": 1, "passed": 1, "results": "H-"}), judged
 
 
 def test_the_tests_that_ran_are_counted(graded):

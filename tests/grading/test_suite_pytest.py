@@ -55,7 +55,7 @@ def letters(task: SuiteTask, tests: str) -> dict[str, str]:
 
 
 def by_command(folder, tests: str) -> dict[str, str]:
-    """The worst outcome of each test, over its parameter sets and heirs, by pytest in a folder of files."""
+    """The outcome of each test over its parameter sets and heirs, as the runner has it, by pytest in a folder."""
     for name, text in {"subject.py": SUBJECT, "test_it.py": tests, "conftest.py": RECORDS}.items():
         (folder / name).write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir=."]
@@ -66,7 +66,8 @@ def by_command(folder, tests: str) -> dict[str, str]:
     for node, letter in json.loads((folder / "ended.json").read_text()):
         name = node.partition("[")[0].replace("::", ".")
         name = name if name == "TestHeir.test_own_passes" else name.replace("TestHeir.", "TestClass.")
-        found[name] = max(found.get(name, "S"), letter, key="SPF".index)
+        before = found.get(name, letter)
+        found[name] = "H" if {before, letter} == {"S", "P"} else max(before, letter, key="SPHF".index)
     return found
 
 
@@ -75,7 +76,15 @@ def test_each_test_ends_as_by_the_command(sandbox, tmp_path):
     run = run_suite(task, suite_source(task), SUBJECT, sandbox, tests=FEATURES)
     got = {name: letter.replace("E", "F") for name, letter in letters(task, run.tests).items() if letter != "-"}
     assert got == {name: letter for name, letter in due.items() if not name.startswith("TestClass.TestInner")}
-    assert len(got) > 50 and {*got.values()} == {"P", "F", "S"}
+    assert len(got) > 50 and {*got.values()} == {"P", "H", "F", "S"}
+
+
+def test_a_parameter_set_that_a_program_has_skipped_is_not_passed(sandbox):
+    tests = "import pytest\nfrom subject import double\n@pytest.mark.parametrize('n', [1, 2])\n"
+    task = suite(f"{tests}def test_it(n):\n    assert double(n) == 2 * n\n")
+    skipping = "import pytest\ndef double(n):\n    return 2 if n == 1 else pytest.skip('no')\n"
+    run = run_suite(task, suite_source(task), skipping, sandbox, tests=task.tests)
+    assert run.tests == "H-"
 
 
 CODE = """

@@ -112,6 +112,24 @@ def test_judge_says_which_test_failed_and_how(judged):
 
 
 @pytest.mark.parametrize(
+    ("tests", "detail"),
+    [
+        ("r = f(1)\nassert r == 3", "`assert r == 3` failed; the program returned 2"),
+        ("r = f(1)\nf(4)\nassert r == 3", "`assert r == 3` failed; the program returned 5"),
+        ("r, want = f(1), 3\nassert r == want", "`assert r == want` failed; expected 3; the program returned 2"),
+        ("r, want = f(1), 3\nassert want == r", "`assert want == r` failed; expected 3; the program returned 2"),
+        ("r = {'a': f(1)}\nassert r == {'a': 3}", "`assert r == {'a': 3}` failed; the program returned 2"),
+        (
+            "def check(g, want):\n    assert [g(1)] == want\ncheck(f, [3])",
+            "`assert [g(1)] == want` failed; expected [3]; the program returned 2",
+        ),
+    ],
+)
+def test_no_answer_of_the_program_is_called_the_expected_value(judged, tests, detail):
+    assert judged(ADD, tests).detail == detail
+
+
+@pytest.mark.parametrize(
     "tests",
     [
         "try:\n    f()\nexcept ValueError as e:\n    assert e.args == ('no', 3)\nelse:\n    assert False",
@@ -198,6 +216,13 @@ def test_a_judge_that_does_not_end_is_ended(impatient, program, tests, status):
     outcome = impatient.judge(program, tests, ["f"])
     assert outcome.status == status, outcome
     assert outcome.wall_s < 30  # those that sleep would do so for a minute
+
+
+@pytest.mark.parametrize(("called", "status"), [("f(1, 2)", "time_limit"), ("", "grader_error")])
+def test_tests_that_a_value_keeps_busy_in_c_are_over_the_time(judged, called, status):
+    # What the kernel does to them where the limit of their own process comes before the supervisor's.
+    outcome = judged(ADD, f"import os, signal\n{called}\nos.kill(os.getpid(), signal.SIGXCPU)\nassert f(1)")
+    assert outcome.status == status and "CPU seconds in the process of the tests" in outcome.detail, outcome
 
 
 # ------------------------------------------------------------------------------------------------- inside

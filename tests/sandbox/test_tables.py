@@ -1,5 +1,7 @@
 """Frames, series, indexes and scalars of pandas cross by value."""
 
+from datetime import datetime
+
 import pytest
 
 from truegrade.sandbox.decode import decode
@@ -65,6 +67,12 @@ def test_indexes(index):
     testing.assert_index_equal(decode(encode(index, BYTES)), index)
 
 
+def test_a_frequency_with_holidays_is_left_out():
+    index = pandas.date_range("2020", periods=3, freq=pandas.offsets.CustomBusinessDay(holidays=["2020-01-02"]))
+    got = decode(encode(index, BYTES))
+    assert got.equals(index) and got.freq is None
+
+
 def test_scalars():
     assert [decode(encode(one, BYTES)) for one in SCALARS] == SCALARS
     assert decode(encode(pandas.NA, BYTES)) is pandas.NA
@@ -76,7 +84,17 @@ def test_subclasses_and_other_types_are_opaque():
         def equals(self, other):
             return True
 
-    for value in (Mine({"a": [1]}), pandas.Period("2020"), pandas.Interval(0, 1), [Mine()]):
+    columns = [
+        pandas.period_range("2020", periods=2, freq="M"),
+        pandas.interval_range(0, 2),
+        pandas.arrays.SparseArray([0, 1]),
+    ]
+    held = [made(values) for values in columns for made in (pandas.Series, pandas.Index)]
+    held += [pandas.DataFrame({"a": values, "b": [1, 2]}) for values in columns]
+    held += [pandas.DataFrame([[1, 2]], columns=columns[0]), pandas.Series([1, 2], pandas.Categorical(columns[1]))]
+    held += [pandas.MultiIndex.from_arrays([columns[0], [1, 2]]), pandas.Series(pandas.Categorical(columns[1]))]
+    held += [pandas.Timestamp("2020", tz="dateutil/Europe/Berlin"), pandas.Timestamp(datetime(5000, 1, 1))]
+    for value in (Mine({"a": [1]}), pandas.Period("2020"), pandas.Interval(0, 1), [Mine()], *held):
         got = decode(encode(value, BYTES))
         got = got[0] if isinstance(got, list) else got
         assert type(got) is Unsupported

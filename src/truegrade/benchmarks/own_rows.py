@@ -294,6 +294,9 @@ class _Row:
             problem = f"is no Python: {getattr(error, 'msg', error)}{place}; correct it"
             raise self._fault("reference", problem) from None
         if name not in _defined(source, classes=classes):
+            if name in _defined(source, classes=True):
+                problem = "is a class of the reference, which takes a module of unit tests; add framework"
+                raise self._fault("entry_point", problem)
             raise self._fault("reference", f"defines no {name!r}; define it, or correct entry_point")
 
     def function(self, name: str) -> FunctionTask:

@@ -15,7 +15,8 @@ from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shor
 from truegrade.grading.programs import EXECUTES, arrange, look_at_values
 from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
-from truegrade.sandbox.outcome import CallResult
+from truegrade.sandbox.outcome import CallResult, Outcome
+from truegrade.sandbox.wire import CANNOT_GO_ON
 
 # ----------------- Named rules that decide whether a function's output is right, given the reference's output.
 # The rules are those of evalplus/evalplus@26d6d00 (evalplus/eval/__init__.py, _special_oracle.py), with five
@@ -273,6 +274,8 @@ _SLOWDOWN = 4.0
 def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judgement:
     """Run the tests outside the candidate's process.
 
+    Where they saw the candidate and then could not go on, as they can on the reference, the answer is wrong.
+
     Args:
         task: with its tests.
         program: the candidate, complete.
@@ -281,9 +284,19 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
     Returns:
         With the mark ``tests-inside`` where the tests may run what the program returned.
     """
+    marks = (TESTS_INSIDE,) if EXECUTES.search(task.tests) else ()
+    judged = from_outcome(_by_tests(task, program, executor), marks=marks)
+    if judged.reason is Reason.GRADER_ERROR and judged.detail.startswith(CANNOT_GO_ON) and task.reference:
+        wholes = dict.fromkeys((task.reference, task.prefix + task.reference))  # of some tasks it is a body
+        if any(_by_tests(task, whole, executor).status == Reason.PASSED for whole in wholes):
+            return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
+    return judged
+
+
+def _by_tests(task: FunctionTask, program: str, executor: Executor) -> Outcome:
     a = arrange(task)
     carries = look_at_values(task.tests, task.entry_point)
-    outcome = executor.judge(
+    return executor.judge(
         program,
         a.setup + task.tests,
         [task.entry_point],
@@ -292,7 +305,6 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         carries=carries,
         cpu_s=task.cpu_s,
     )
-    return from_outcome(outcome, marks=(TESTS_INSIDE,) if EXECUTES.search(task.tests) else ())
 
 
 class Expected(msgspec.Struct, frozen=True):

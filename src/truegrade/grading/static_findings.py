@@ -239,28 +239,60 @@ _CALLED = frozenset({"modules", "__dict__"})
 """Attributes that are methods where they are called, such as the layers of a network."""
 
 
-def reads_tests(program: str, reference: str = "") -> bool:
+_RENAMING = frozenset({"setattr", "__setattr__", "runpy", "importlib"})
+"""By which a program could have its main blocks run where it is imported."""
+
+
+def reads_tests(program: str, reference: str = "", *, imported: bool = False) -> bool:
     """Whether a program names what its tests are made of, or reaches for something that it does not name.
 
     Args:
         program: source; one that is too long or too deep to be looked at counts as well.
         reference: the data set's own program: what that does, the problem asks for.
+        imported: whether main blocks are not run, and so not looked at.
     """
-    found = _read(program)
-    return bool(found) and not found <= _read(reference)
+    found = _read(program, imported=imported)
+    return bool(found) and not found <= _read(reference, imported=imported)
 
 
-def _read(program: str) -> set[str]:
+def _read(program: str, *, imported: bool = False) -> set[str]:
     """What of it a program reads, by name; a call or a star where there is no name."""
     tree = parse_module(program)
     search = _Search()
     try:
-        search.visit(tree if isinstance(tree, ast.Module) else ast.Name("sys", ast.Load()))
+        if isinstance(tree, ast.Module):
+            search.visit(_part_imported(tree) if imported else tree)
+        else:
+            search.found.add("sys")
     except RecursionError:
         search.found.add("sys")
     # A name may be put together of parts, from the front or from the back.
     spelt = "".join(search.texts)
     return search.found.union(_WORDS.findall(spelt), _WORDS.findall(spelt[::-1]))
+
+
+def _part_imported(tree: ast.Module) -> ast.Module:
+    """A program without its main blocks; all of it where the rest might set ``__name__``, so that they run."""
+    body: list[ast.stmt] = []
+    for node in tree.body:
+        body += node.orelse if isinstance(node, ast.If) and _is_name_main(node.test) else [node]
+    part = ast.Module(body, [])
+    return tree if any(map(_may_rename, ast.walk(part))) else part
+
+
+def _is_name_main(test: ast.expr) -> bool:
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    due = ast.Name("__name__", ast.Load()), ast.Constant("__main__")
+    return {*map(ast.dump, (test.left, *test.comparators))} == {*map(ast.dump, due)}
+
+
+def _may_rename(node: ast.AST) -> bool:
+    """Whether it binds ``__name__``, of whatever, or has a name of `_RENAMING`."""
+    read = isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Load)
+    held = [each for _, value in ast.iter_fields(node) for each in (value if isinstance(value, list) else [value])]
+    names = [each for each in held if isinstance(each, str)]
+    return ("__name__" in names and not read) or any(name.partition(".")[0] in _RENAMING for name in names)
 
 
 class _Search(ast.NodeVisitor):

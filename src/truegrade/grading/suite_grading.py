@@ -56,7 +56,7 @@ def grade_by_suite(
     run = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
     judged = msgspec.structs.replace(
         from_outcome(run.outcome, marks=(TESTS_INSIDE,)),
-        reason=run.reason, detail=run.detail, harness=_counts(run.tests),
+        reason=run.reason, detail=run.detail, harness=_counts(shown.tests, run.tests),
     )  # fmt: skip
     return _all_run(judged, shown.tests, run.tests)
 
@@ -75,7 +75,7 @@ def _outside(
     assert suite is not None, "it was one when its reference was run"
     run = suite.run(program, executor, cpu_s, shown.origins)
     judged = msgspec.structs.replace(
-        from_outcome(run.outcome), reason=run.reason, detail=run.detail, harness=_counts(run.tests)
+        from_outcome(run.outcome), reason=run.reason, detail=run.detail, harness=_counts(shown.tests, run.tests)
     )
     if run.reason is Reason.GRADER_ERROR and suite.passed_by(task.reference, executor, cpu_s):
         # The tests run on the reference, so it is what this program did that they cannot go on with.
@@ -115,11 +115,17 @@ def _all_run(judged: Judgement, reference: str, program: str) -> Judgement:
     return judged
 
 
-def _counts(tests: str) -> dict[str, object] | None:
+def _counts(reference: str, tests: str) -> dict[str, object] | None:
     """What became of the tests of a run, as verdicts keep it: how many ran, how many passed, a letter each."""
     if not tests:
         return None
-    return {"tests": len(tests) - tests.count("-"), "passed": tests.count("P"), "results": tests}
+    passed = sum(_passes(due, got) for due, got in zip(reference, tests, strict=True))
+    return {"tests": len(tests) - tests.count("-"), "passed": passed, "results": tests}
+
+
+def _passes(due: str, got: str) -> bool:
+    """Whether a test passed, given how it ended with the reference, which may skip a part of it as well."""
+    return got == "P" or got == due == "H"
 
 
 def count_by_suite(
@@ -149,13 +155,13 @@ def _parsed(tests: str, entry_point: str, module: str) -> SuiteSource:
 
 def _not_run(reference: str, program: str) -> int:
     """How many tests the reference passes and the program was not seen to pass."""
-    return sum(due == "P" != got for due, got in zip(reference, program, strict=True))
+    return sum(due in "PH" and not _passes(due, got) for due, got in zip(reference, program, strict=True))
 
 
 # ----------------------------------------------------------------------------------------------------------------
 # What a suite of unit tests says in parts: of security, by class of tests, without tests that are left out.
 
-_HELD = frozenset("PS")
+_HELD = frozenset("PSH")
 """Letters of `truegrade.grading.suite_runner.OUTCOMES` of tests that did not fail."""
 
 

@@ -16,14 +16,16 @@ import os
 import sys
 import types
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 MARK = "suite-report"
 REFUSED = "suite-syntax"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 MAX_WORDS = 180
-OUTCOMES = "-SPFE"
-"""Of a test: not run, skipped, passed, failed by an assertion, ended by another exception; of parts the last."""
+OUTCOMES = "-SPHFE"
+"""Of a test: not run, skipped, passed, passed in one part and skipped in another, failed by an assertion, ended by
+another exception; of parts the last."""
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 BY_PYTEST = "suite_pytest"
@@ -31,28 +33,36 @@ BY_PYTEST = "suite_pytest"
 
 
 class Results(unittest.TestResult):
-    """Outcomes of the tests that the source of the suite names, and of all others together at the end."""
+    """Outcomes of the tests that the source of the suite names, and of all others together at the end.
 
-    def __init__(self, names: list[str]) -> None:
+    Args:
+        names: of those tests.
+        failed: is called when the first one fails.
+    """
+
+    def __init__(self, names: list[str], failed: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self.outcomes = [0] * (len(names) + 1)
         self.words = self._skipped = ""
         self.first: object = None
         """The first exception by which a test failed."""
-        self._names = names
+        self._names, self._failed = names, failed
 
     def note(self, name: str, outcome: str, error: object = None) -> None:
         """Take over how a test, or a part of one, ended."""
         place = self._names.index(name) if name in self._names else len(self._names)
-        self.outcomes[place] = max(self.outcomes[place], OUTCOMES.index(outcome))
+        before = OUTCOMES[self.outcomes[place]]
+        both = "H" if {before, outcome} == {"S", "P"} else outcome
+        self.outcomes[place] = OUTCOMES.index(max(before, both, key=OUTCOMES.index))
         if outcome in "FE" and not self.words:
             self.words, self.first = f"{name}: {said_of(error)}", error
+            self._failed()
         if outcome == "S" and not self._skipped:
             self._skipped = f"; {name} was skipped: {said_of(error)}"
 
     def ended(self) -> str:
         """Why there is no pass, where no test failed; empty where one passed."""
-        if OUTCOMES.index("P") in self.outcomes:
+        if not {OUTCOMES.index("P"), OUTCOMES.index("H")}.isdisjoint(self.outcomes):
             return ""
         cores = len(os.sched_getaffinity(0)) if self._skipped and hasattr(os, "sched_getaffinity") else 0
         return f"no test was run{self._skipped}" + (f" ({cores} core{'s' * (cores > 1)} here)" if cores else "")
@@ -227,9 +237,9 @@ def run_outside(space: dict[str, Any], classes: list[str], names: list[str], fra
     Raises:
         BaseException: the first by which a test failed, once all have run.
     """
-    results = Results(names)
+    results = Results(names, space.pop("suite_failed"))
     run_tests(space, classes, results, framework)
-    space["suite_outcomes"] = packed(results.outcomes, 5, 2)
+    space["suite_outcomes"] = packed(results.outcomes, len(OUTCOMES), 2)
     if getattr(results.first, "__traceback__", None) is not None:
         raise results.first  # type: ignore[misc]
     space["suite_words"] = results.words or results.ended()
@@ -243,4 +253,4 @@ def run_suite(job: dict[str, Any]) -> None:
     results = Results(job["names"])
     space = load(job["program"], job["module"], job["tests"])
     run_tests(space, job["classes"], results, job["framework"])
-    raise AssertionError(f"{MARK} {packed(results.outcomes, 5, 2)};{results.words or results.ended()}")
+    raise AssertionError(f"{MARK} {packed(results.outcomes, len(OUTCOMES), 2)};{results.words or results.ended()}")

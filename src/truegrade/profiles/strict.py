@@ -41,6 +41,7 @@ from truegrade.grading.predictions import grade_choice, grade_input, grade_outpu
 from truegrade.grading.programs import assemble, called_class, own_part
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import reads_tests
+from truegrade.patterns import pattern
 from truegrade.profiles.base import NO_EXAMPLES, Profile
 from truegrade.profiles.prompt_building import (
     CHOICE_VARIANTS,
@@ -188,6 +189,7 @@ def _mbpp_text(task: FunctionTask, code: str) -> str:
 
 
 _SHOWN_CAUSES = 3
+_OWN_MAIN = pattern(r"__name__ *== *['\"]__main__['\"]")
 
 
 class Strict(Profile):
@@ -334,7 +336,10 @@ class Strict(Profile):
 def _reads_tests(task: SuiteTask, program: str) -> bool:
     """Whether a program reads its tests; what stands before every answer, if it is complete, is none of it."""
     own = own_part(task)
-    return reads_tests(program if own == task.reference else program.replace(task.prefix, "", 1), own)
+    written = program if own == task.reference else program.replace(task.prefix, "", 1)
+    # No way to run a suite runs the program as a main module, unless its tests do.
+    tests = "\n".join([_OWN_MAIN.sub("", task.tests), *task.files.values()])
+    return reads_tests(written, own, imported="__main__" not in tests and "runpy" not in tests)
 
 
 def _outputs(task: Task) -> tuple[str, ...]:

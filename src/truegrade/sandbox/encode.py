@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 # Taken apart where user code has run, made again where verdicts are made: there only pandas' own constructors see
 # the parts, with types out of `_TYPES`, and whatever they refuse is a `WireError`.
 #
-# Not covered, so opaque: subclasses, as geopandas has them; periods and intervals; ``attrs`` and flags.
+# Not covered, so opaque: subclasses, as geopandas has them; periods, intervals, sparse columns and others whose
+# type is none of `_TYPES`; ``attrs`` and flags.
 
 _TYPES = re.compile(
     r"object|str|string|boolean|U?Int(8|16|32|64)|Float(32|64)|datetime64\[(s|ms|us|ns), [\w/+:-]{1,60}\]"
@@ -45,6 +46,10 @@ NOT_TABLE = ("", ())
 """What is made of a value that does not travel."""
 
 
+class _NoColumn(Exception):
+    """Values of a type that does not travel."""
+
+
 def _column(values: Any) -> tuple[Any, ...]:
     """Values of a series or an index: numpy's array, the name of a type and a list, or codes and categories."""
     kind = values.dtype
@@ -53,12 +58,35 @@ def _column(values: Any) -> tuple[Any, ...]:
         return (
             "codes",
             codes.to_numpy() if hasattr(codes, "to_numpy") else codes,
-            kind.categories,
+            _index_that_travels(kind.categories),
             bool(kind.ordered),
         )
     if type(kind).__module__.startswith("numpy") and kind.kind in "biufcmM":
         return ("array", values.to_numpy())
+    if _TYPES.fullmatch(str(kind)) is None:
+        raise _NoColumn
     return ("list", str(kind), list(values))
+
+
+def _zone(zone: Any) -> str | None:
+    if zone is not None and _ZONE.fullmatch(str(zone)) is None:
+        raise _NoColumn
+    return None if zone is None else str(zone)
+
+
+def _index_that_travels(value: Any) -> Any:
+    """The index; raises `_NoColumn` where it is opaque, so that what holds it is."""
+    name = type(value).__qualname__
+    if name not in _INDEXES:
+        raise _NoColumn
+    if name == "MultiIndex":
+        for level in value.levels:
+            _index_that_travels(level)
+    elif name == "CategoricalIndex":
+        _index_that_travels(value.categories)
+    elif not type(value.dtype).__module__.startswith("numpy") and _TYPES.fullmatch(str(value.dtype)) is None:
+        raise _NoColumn
+    return value
 
 
 def _index(value: Any) -> tuple[str, tuple[Any, ...]]:
@@ -67,32 +95,39 @@ def _index(value: Any) -> tuple[str, tuple[Any, ...]]:
 
 _TAKEN: dict[str, Callable[[Any], tuple[str, tuple[Any, ...]]]] = {
     "DataFrame": lambda v: (
-        "frame", (v.columns, v.index, [_column(v.iloc[:, place]) for place in range(v.shape[1])])
+        "frame", (
+            *(_index_that_travels(v.columns), _index_that_travels(v.index)),
+            [_column(v.iloc[:, place]) for place in range(v.shape[1])],
+        ),
     ),
-    "Series": lambda v: ("series", (v.index, _column(v), v.name)),
+    "Series": lambda v: ("series", (_index_that_travels(v.index), _column(v), v.name)),
     "Index": _index,
     "CategoricalIndex": _index,
     "DatetimeIndex": lambda v: (
-        "times", (_column(v), v.name, v.freqstr)
+        "times", (_column(v), v.name, None if type(v.freq).__name__.startswith("Custom") else v.freqstr)
     ),
     "TimedeltaIndex": _index,
     "RangeIndex": lambda v: ("range", (v.start, v.stop, v.step, v.name)),
-    "MultiIndex": lambda v: ("levels", (list(v), list(v.names))),
+    "MultiIndex": lambda v: ("levels", (list(_index_that_travels(v)), list(v.names))),
     "Categorical": lambda v: ("categorical", (_column(v),)),
     "Timestamp": lambda v: (
-        "time", (int(v.value), None if v.tzinfo is None else str(v.tzinfo))
+        "time", (int(v.value), _zone(v.tzinfo))
     ),
     "Timedelta": lambda v: ("delta", (int(v.value),)),
     "NAType": lambda v: ("NA", ()),
     "NaTType": lambda v: ("NaT", ()),
 }  # fmt: skip
 """By the name of the type; pandas 3 keeps them in other modules than pandas 2."""
+_INDEXES = frozenset(name for name in _TAKEN if name.endswith("Index"))
 
 
 def take_apart(value: Any) -> tuple[str, tuple[Any, ...]]:
     """What a value of pandas is, and its parts; `NOT_TABLE` for one that does not travel."""
     taken = _TAKEN.get(type(value).__qualname__)
-    return NOT_TABLE if taken is None else taken(value)
+    try:
+        return NOT_TABLE if taken is None else taken(value)
+    except (_NoColumn, OverflowError):  # the latter of a time that no nanoseconds reach
+        return NOT_TABLE
 
 
 def make_again(name: str, parts: tuple[Any, ...], pandas: Any) -> Any:

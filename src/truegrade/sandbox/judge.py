@@ -49,8 +49,9 @@ from truegrade.sandbox.judging import (
 from truegrade.sandbox.mirror import FILES, Mirror
 from truegrade.sandbox.objects import TESTS_MODULE
 from truegrade.sandbox.rlimits import peak_bytes
-from truegrade.sandbox.stand_ins import StandIns, stand_ins
+from truegrade.sandbox.stand_ins import Remote, StandIns, stand_ins
 from truegrade.sandbox.wire import (
+    CANNOT_GO_ON,
     GRADER_ERROR,
     MEMORY_LIMIT,
     OUTPUT_LIMIT,
@@ -88,6 +89,8 @@ BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
 MAX_MESSAGE = 2000
 """Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
+FAILED = "suite_failed"
+"""Name under which a suite finds what it has to call when its first test fails."""
 OUTCOMES = "suite_outcomes"
 """Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, what was done to
 what the tests gave, what is in doubt (`truegrade.sandbox.stand_ins.StandIns`), and the rest."""
@@ -126,6 +129,10 @@ class Link:
         """Those before it: of a suite the first failure counts, and the other tests run all the same."""
         self.returned: tuple[Any] | None = None
         """The last value that came from the program, if its last call gave one."""
+        self.at_failure: tuple[Any, ...] | None = None
+        """The same when the first test of a suite failed; None before: the other tests run all the same."""
+        self.offered: tuple[object, ...] = ()
+        """What stands for the program in the tests."""
         self.touched = False
         """Whether the tests have seen anything of the program."""
         self.namespace: dict[str, Any] = {}
@@ -136,6 +143,10 @@ class Link:
         """Of the tests' working folder, where files cross."""
         self._ahead: deque[tuple[bytes, bytes]] = deque()
         """Token and frame of the calls that are sent and not yet made."""
+
+    def note_failure(self) -> None:
+        """Keep what the program returned last, for the words about a test that fails now."""
+        self.at_failure = self.returned or ()
 
     def end(self, status: str, detail: str) -> Over:
         """Settle the verdict; the exception to raise."""
@@ -225,7 +236,7 @@ class Link:
         if isinstance(error.value, Unsupported):
             return TypeError(f"the program returned {error.value!r}, which cannot be passed on")
         text = f"the tests pass {name} {_article(error.value)}, which cannot be sent to another process"
-        return self.end(GRADER_ERROR, f"{text}; {SENDABLE}")
+        return self.end(GRADER_ERROR, f"{CANNOT_GO_ON if self.touched else ''}{text}; {SENDABLE}")
 
 
 def main(fd: int, zygote: Any) -> None:
@@ -305,7 +316,9 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         link.mirror, link.namespace = Mirror(keeps=not job["carries"]), namespace
         link.given = frozenset(namespace)
     if job["classes"] is None:
-        namespace.update({name: proxy(link, name) for name in job["names"]})
+        proxies = {name: proxy(link, name) for name in job["names"]}
+        link.offered = tuple(proxies.values())
+        namespace.update(proxies)
         return None
     origins = None if job["origins"] is None else frozenset(job["origins"])
     table, offered = stand_ins(
@@ -321,7 +334,9 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         table.words = frozenset(_WORD.findall(job["tests"]))
         if link.mirror is not None:
             link.mirror.tie = table.tie_files
+    link.offered = (*offered.values(), Remote)
     namespace.update(offered)
+    namespace[FAILED] = link.note_failure
     return table
 
 
@@ -454,21 +469,23 @@ def proxy(link: Link, name: str) -> Callable[..., Any]:
 def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     """Whose fault an exception that ended the tests is, and the words for it."""
     where = expected = place = ""
+    returned = (link.returned or ()) if link.at_failure is None else link.at_failure
     if at := failing_frame(error, TESTS_FILE):
         frame, line = at
         where, statement = statement_at(tests, line)
         place = f", in `{where}`"
-        expected = expected_value(statement, frame) if isinstance(error, AssertionError) else ""
+        if isinstance(error, AssertionError):
+            expected = expected_value(statement, frame, link.offered, returned)
     if error is link.raised or any(error is one for one in link.raised_before):
         return RUNTIME_ERROR, _text(error) + place
     facts = [f"expected {expected}"] if expected else []
-    if link.returned is not None:
-        facts.append(f"the program returned {short(link.returned[0])}")
+    facts += [f"the program returned {short(value)}" for value in returned]
     detail = "; ".join([f"`{where}` failed" if where else "a test failed", *facts])
     if isinstance(error, AssertionError):
         return WRONG_ANSWER, detail
     if not link.touched or cannot_run(error, tests):
-        return GRADER_ERROR, f"the tests do not run: {_text(error)}{place}"
+        seen = CANNOT_GO_ON if link.touched else "the tests do not run: "
+        return GRADER_ERROR, f"{seen}{_text(error)}{place}"
     if isinstance(error, MemoryError):
         return MEMORY_LIMIT, detail
     return WRONG_ANSWER, f"{_text(error)}: {detail}"

@@ -85,10 +85,19 @@ def statement_at(source: str, line: int) -> tuple[str, ast.stmt | None]:
     return " ".join(" ".join(found).split())[:MAX_STATEMENT], best
 
 
-def expected_value(statement: ast.stmt | None, frame: FrameType) -> str:
-    """What an ``assert a == b`` expected, where one side is spelled with names; else nothing.
+def expected_value(
+    statement: ast.stmt | None, frame: FrameType, program: Sequence[object], returned: tuple[Any, ...]
+) -> str:
+    """What an ``assert a == b`` expected, where one side is spelled with names and the other is an answer of the
+    program: it has a name of it, or is what it returned last. Else nothing.
 
     Only names, constants, subscripts and displays are evaluated: no call, so nothing runs again.
+
+    Args:
+        statement: that failed.
+        frame: in which it did.
+        program: what stands for it in the tests.
+        returned: the last value that came from it, if one did.
     """
     import ast
 
@@ -98,15 +107,36 @@ def expected_value(statement: ast.stmt | None, frame: FrameType) -> str:
     if len(compare.ops) != 1 or not isinstance(compare.ops[0], ast.Eq):
         return ""
     plain = (ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.expr_context)
-    for side in (compare.comparators[0], compare.left):
+    sides = compare.comparators[0], compare.left
+    for side, other in (sides, sides[::-1]):
         nodes = list(ast.walk(side))
-        if all(isinstance(node, plain) for node in nodes) and any(isinstance(node, ast.Name) for node in nodes):
-            code = compile(ast.Expression(side), "<expected>", "eval", dont_inherit=True)
-            try:
-                return short(eval(code, frame.f_globals, frame.f_locals))
-            except Exception:  # the name was bound to something else since
-                return ""
+        named = all(isinstance(node, plain) for node in nodes) and any(
+            isinstance(node, ast.Name) for node in nodes
+        )
+        if not named or not _is_answer(other, frame, program, returned):
+            continue
+        code = compile(ast.Expression(side), "<expected>", "eval", dont_inherit=True)
+        try:
+            value = eval(code, frame.f_globals, frame.f_locals)
+        except Exception:  # the name was bound to something else since
+            return ""
+        return "" if any(value is one for one in returned) else short(value)
     return ""
+
+
+def _is_answer(side: ast.expr, frame: FrameType, program: Sequence[object], returned: tuple[Any, ...]) -> bool:
+    """Whether a side of a comparison has a name of the program, or is the name of what it returned last."""
+    import ast
+
+    known = {**frame.f_globals, **frame.f_locals}
+    if isinstance(side, ast.Name) and any(known.get(side.id) is one for one in returned):
+        return True
+    named = [known.get(node.id) for node in ast.walk(side) if isinstance(node, ast.Name)]
+    for node in ast.walk(side):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = known.get(node.value.id)
+            named += [vars(module).get(node.attr)] if type(module) is type(sys) else []
+    return any(found is one or type(found) is one for found in named if found is not None for one in program)
 
 
 def short(value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import math
 import os
+import signal
 import sys
 import threading
 import time
@@ -263,6 +264,9 @@ def _verdict_of_judge(run: Supervisor) -> Stop:
         assert run.judge is not None
         if not run.judge.process.ends_soon():
             return run.death()
+        run.judge.process.kill()  # which tells how it ended
+        if run.judge.process.code == -signal.SIGXCPU:
+            return _blame(run, Stop(wire.TIME_LIMIT, "CPU seconds in the process of the tests"))
         return _blame(run, Stop(wire.RUNTIME_ERROR, TESTS_ENDED))
     except Stop as stop:
         return _blame(run, stop)

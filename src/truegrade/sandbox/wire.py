@@ -191,6 +191,8 @@ OUTPUT_LIMIT = "output_limit"
 KILLED = "killed"
 TAMPERING = "tampering"
 GRADER_ERROR = "grader_error"
+CANNOT_GO_ON = "the tests cannot go on: "
+"""How the detail of a grader error begins where the tests had seen the program, so that it may be to blame."""
 
 OF_PROGRAMS = frozenset({RUNTIME_ERROR, SYNTAX_ERROR, MEMORY_LIMIT, OUTPUT_LIMIT})
 """What a program's process may say of itself; it can only harm itself by saying it."""
