@@ -16,7 +16,6 @@ from truegrade.grading.programs import arrange
 from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
-from truegrade.sandbox.wire import CANNOT_GO_ON
 
 # ----------------- Named rules that decide whether a function's output is right, given the reference's output.
 # The rules are those of evalplus/evalplus@26d6d00 (evalplus/eval/__init__.py, _special_oracle.py), with five
@@ -281,8 +280,9 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         program: the candidate, complete.
         executor: bound to the profile's limits.
     """
-    judged = from_outcome(_by_tests(task, program, executor))
-    if judged.reason is Reason.GRADER_ERROR and judged.detail.startswith(CANNOT_GO_ON) and task.reference:
+    outcome = _by_tests(task, program, executor)
+    judged = from_outcome(outcome)
+    if outcome.stopped_by_program and task.reference:
         wholes = dict.fromkeys((task.reference, task.prefix + task.reference))  # of some tasks it is a body
         if any(_by_tests(task, whole, executor).status == Reason.PASSED for whole in wholes):
             return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
