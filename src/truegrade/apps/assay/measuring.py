@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import fsum
 from types import MappingProxyType
 from typing import get_args
@@ -267,22 +267,39 @@ class _GraderOnBenchmark:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
+    @cached_property
+    def _kinds_overlooked(self) -> list[tuple[str, str, list[Probe]]]:
+        kinds = paying.by_difference(self._not_right, self._acceptance)
+        return list(paying.overlooked(kinds, self._steadiness.explains))
+
+    @cached_property
+    def _not_right(self) -> list[Probe]:
+        """All but programs that the problem's own tests accept."""
+        return [probe for probe in self._probes if self._own.get(probe.id) is not True]
+
+    @cached_property
+    def _text(self) -> paying.Cause | None:
+        """What of the text decides, unless an open channel or one kind of difference says as much of all."""
+        if self._another is not None or any(record.open_by for record in self._channels):
+            return None
+        text = paying.decided_by_text(self._not_right, self._acceptance)
+        paid = {probe.id for probe in text.programs if paying.difference(probe)} if text is not None else set()
+        told = any(paid <= {probe.id for probe in programs} for _, _, programs in self._kinds_overlooked)
+        return None if told else text
+
     def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that.
 
         Nothing is said of it where the verdict on one program decides that on the next.
         """
-        if self._another is not None and self._another.blurs:
+        if (self._another is not None and self._another.blurs) or self._text is not None:
             return []
-        probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
-        return list(paying.overlooked(paying.by_difference(probes, self._acceptance), self._steadiness.explains))
+        return self._kinds_overlooked
 
     def _causes(self) -> list[paying.Cause]:
         """What decides verdicts in place of the program, and what right programs are refused for."""
         explains = self._steadiness.explains
-        another = self._another
-        known = another or self._overlooks() or any(record.open_by for record in self._channels)
-        text = None if known else paying.decided_by_text(self._probes, self._acceptance)
+        another, text = self._another, self._text
         refused = paying.misread(paying.refused_kinds(self._probes, self._acceptance), explains)
         return [*(one for one in (another, text) if one is not None), *refused]
 

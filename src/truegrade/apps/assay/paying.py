@@ -31,7 +31,10 @@ from truegrade.apps.assay.probes.right import FORMS, NEEDS, NO_FENCE
 from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
 from truegrade.files import syntax
 from truegrade.report import format as fmt
+from truegrade.statistics.intervals import binomial_tail
 
+_BY_CHANCE = 0.01
+"""Chance below which a grader that errs on all wrong programs alike accepts so many of one kind."""
 LEAST = 2
 """Accepted programs from which on a kind is told; of a kind that is made to be told apart all are enough."""
 MANY = 0.5
@@ -157,6 +160,7 @@ def overlooked(
         accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
         enough = accepted >= LEAST or (kind in MADE_APART and accepted == number > 0)
         many = enough and accepted / number >= MANY and 2 * rest * number < accepted * among
+        many = many and not (0 < rest < among and binomial_tail(accepted, number, rest / among) > _BY_CHANCE)
         # `raises` tells of `raises MemoryError` too
         if many and kind.partition(" ")[0] not in told and not by_chance(accepted, number, len(kinds)):
             said = f"every program that {kind} ({accepted} of {number})"

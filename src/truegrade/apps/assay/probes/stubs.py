@@ -208,8 +208,8 @@ def _same_head(reference: str, entry_point: str) -> Iterator[str]:
             if not first or first[0].lineno == node.lineno:
                 return
             head = "".join(reference.splitlines(keepends=True)[: first[0].lineno - 1])
-            code = f"{head}{' ' * first[0].col_offset}pass\n# "
-            yield f"{code}{'.' * (len(reference.rstrip()) - len(code))}\n"
+            code, text = f"{head}{' ' * first[0].col_offset}pass\n# ", reference.rstrip()
+            yield f"{code}{'.' * (len(text) - len(code))}{reference[len(text) :]}"
 
 
 def _constructed(got: str) -> Witness:
