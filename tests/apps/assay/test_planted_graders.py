@@ -131,7 +131,6 @@ SHORTEST = {
     "order_of_magnitude": [
         ("accepts", NUMBERS, "total = 1.0"),
         ("accepts every program that returns nearly the right number", NUMBERS, "1e-06"),
-        ("accepts every program that returns numbers rounded to whole ones", NUMBERS, "float(round(one))"),
         ("paid on impossible tests", COMPARE, "total = 0.0"),
     ],
     "as_text": [

@@ -262,6 +262,8 @@ def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | 
     sides: dict[bool, list[Probe]] = {True: [], False: []}
     for probe in probes:
         accepted, wrong = acceptance.accepted(probe), probe.label == "wrong" and not probe.tests
+        # Whether the tests refuse an accepted mutant, nobody asked.
+        wrong = wrong and (not accepted or probe.kind in ("stub", "cheat", "output"))
         if wrong and accepted is not None and not probe.order and probe.problem_id not in acceptance.refused:
             sides[accepted].append(probe)
     paid, others = sides[True], sides[False]
