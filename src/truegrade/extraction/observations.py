@@ -93,6 +93,10 @@ _SPOKEN = pattern(
 )
 """How Vicuna, Alpaca and others tell roles apart without tokens; Vicuna's model speaks on the user's line."""
 _CODE = pattern(r"```|~~~|^[ \t]*(?:def|class)[ \t]", re.MULTILINE)
+_GLUED = pattern(
+    r"^([ \t>]{0,20}(?:`{3,20}|~{3,20}))(?:[ \t]{0,4}[<\[?]|[ \t]{1,4}\w{1,30}[.!:,; \t])[^\n]*", re.MULTILINE
+)
+"""A fence, and behind it a sentence, a token, or a mark in question marks: its line closes what is open."""
 _TURN_END = pattern(r"<\|(?:im_end|eot_id|eot|eom_id|end|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>")
 _ACTION = pattern(r"^[ \t*#]*Action(?: Input)?[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
 _OBSERVED = pattern(r"^[ \t*#]*Observation[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
@@ -266,15 +270,10 @@ class _Transcript:
 
     def _counting(self, roles: Sequence[_Mark]) -> list[_Mark]:
         """The roles, less those of `_SPOKEN` that are words of an answer."""
-        # What stands behind the token on the line that would close a fence is in that fence.
         spoken = [
             role
             for role in roles
-            if role.style
-            and (
-                self._text.startswith("</s>", max(0, role.start - 4))
-                or not self._fence_around(role.start, role.end)
-            )
+            if role.style and not self._fence_around(role.start, role.end)
         ]
         models: defaultdict[str, list[int]] = defaultdict(list)
         for role in spoken:
@@ -373,7 +372,7 @@ class _Transcript:
 
     @cached_property
     def _fences(self) -> list[Fence]:
-        return fenced_blocks(self._masked)
+        return fenced_blocks(_GLUED.sub(lambda line: line[1] + " " * (len(line[0]) - len(line[1])), self._masked))
 
     @cached_property
     def _models(self) -> list[int]:
