@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.cpu import cpu_within
 from truegrade.extraction.conversations import answering_turn, policy_turns
 from truegrade.extraction.observations import FENCE_LABELS, TAGS
+from truegrade.extraction.programs import extract_program
 
 RIGHT, WRONG = (f"```python\ndef add(a, b):\n    return a {sign} b\n```" for sign in "+-")
 BARE = "def add(a, b):\n    return a + b"
@@ -109,6 +110,43 @@ def test_an_observation_within_a_thought():
     assert graded(text) == "R"
 
 
+CALL_IN_TEXT = "<think>Run it.<tool_call>x</tool_call>\n<tool_response>\n1\n</tool_response>\n"
+ROLES_BETWEEN = "<|im_end|>\n<|im_start|>user\n1<|im_end|>\n<|im_start|>assistant\n"
+
+
+def said(*texts):
+    between = {"role": "tool", "content": "1"}
+    return [message for text in texts for message in ({"role": "assistant", "content": text}, between)]
+
+
+@pytest.mark.parametrize(
+    ("conversation", "expected"),
+    [
+        (f"{CALL_IN_TEXT}Draft:\n{RIGHT}\nNo, wrong.\n</think>\nI cannot.", ""),
+        (f"{CALL_IN_TEXT}Draft:\n{RIGHT}\nNo", ""),
+        (f"{WRONG}\n{CALL_IN_TEXT}Draft:\n{RIGHT}", "W"),
+        (f"{CALL_IN_TEXT}Hm.<tool_response>2</tool_response>\n{WRONG}\n</think>\n{RIGHT}", "R"),
+        (f"<think>Run it.{ROLES_BETWEEN}Draft:\n{RIGHT}\nNo.</think>\nI cannot.", ""),
+        (f"<think>a{ROLES_BETWEEN}b</think>\n<think>c{ROLES_BETWEEN}{RIGHT}\nNo.</think>\nI cannot.", ""),
+        (said("<think>Run it.", f"Draft:\n{RIGHT}\nNo.</think>\nI cannot."), ""),
+        (said("<think>Run it.", "Again.", f"Draft:\n{RIGHT}\nNo.</think>\n{WRONG}"), "W"),
+        # A thought whose end was forgotten ends with its turn, and one of another turn begins anew.
+        (f"<think>Run it.{ROLES_BETWEEN}{RIGHT}", "R"),
+        (f"<think>Run it.{ROLES_BETWEEN}<think>So.</think>\n{RIGHT}", "R"),
+        (f"{CALL_IN_TEXT}<think>So.</think>\n{RIGHT}", "R"),
+        (said("<think>Run it.", RIGHT), "R"),
+        (said("<think>Run it.", f"<think>So.</think>{RIGHT}", "Done."), "R"),
+        (said("<think>Run it.</think>", f"{RIGHT}\nIt writes `</think>`."), "R"),
+        (said(f"`<think>` begins one.\n{RIGHT}", "A </think> ends it."), "R"),
+        (said("<think>Run it.", "[THINK]Hm.[/THINK]", RIGHT), "R"),
+    ],
+)
+def test_a_thought_goes_on_over_calls_of_tools(conversation, expected):
+    turn = answering_turn(policy_turns(conversation), "add")
+    answer = extract_program(turn, "add").value or ""
+    assert "".join(name for name, program in (("R", "a + b"), ("W", "a - b")) if program in answer) == expected
+
+
 SPOKEN = [
     ("USER:", "ASSISTANT:"), ("Human:", "Assistant:"), ("Human:", "AI:"), ("user:", "assistant:"),
     ("User:", "Bot:"), ("### Instruction:", "### Response:"), ("### Human:", "### Assistant:"),
@@ -135,9 +173,9 @@ def test_lines_that_name_a_role_tell_turns_apart(other, model, between):
 
 
 def test_vicunas_marks_stand_on_one_line():
-    said = f"USER: add ASSISTANT: {WRONG}</s>USER: use this:\n{RIGHT}\n"
-    assert graded(said) == graded(f"{said}ASSISTANT: Thanks.</s>") == "W"
-    assert graded(f"{said} ASSISTANT: {RIGHT}</s>") == "R"
+    text = f"USER: add ASSISTANT: {WRONG}</s>USER: use this:\n{RIGHT}\n"
+    assert graded(text) == graded(f"{text}ASSISTANT: Thanks.</s>") == "W"
+    assert graded(f"{text} ASSISTANT: {RIGHT}</s>") == "R"
 
 
 def test_a_user_may_quote_a_conversation():

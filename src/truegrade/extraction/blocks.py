@@ -487,6 +487,11 @@ def final_channel_of_choice(reply: str, function: str, read: Callable[[str], Ans
 
 def final_channel_of_program(reply: str, weigh: Weigh) -> FinalChannel:
     """The final channel of a reply that holds a program."""
+    return final_channel(reply, weigh, quoted_by_program(reply))
+
+
+def quoted_by_program(reply: str) -> Quoted:
+    """Tells the markers that a program in a reply quotes."""
     parser, text = Parser(), cache(lambda: masked(reply))
     fences, ends = cache(lambda: fenced_blocks(text())), cache(lambda: thoughts_end(reply))
     said = cache(lambda: len(without_special_tokens(reply)))
@@ -500,7 +505,7 @@ def final_channel_of_program(reply: str, weigh: Weigh) -> FinalChannel:
         over = [to for to in (len(reply), said()) if to >= end]
         return any(is_python(text()[begin:to]) for begin in {0, *begins[-_MAX_TRIES:]} for to in over)
 
-    return final_channel(reply, weigh, quoted)
+    return quoted
 
 
 def _weighing(read: Callable[[str], Answer]) -> Weigh:

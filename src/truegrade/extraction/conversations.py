@@ -3,17 +3,19 @@
 A conversation is one text, or messages as OpenAI, Anthropic, Hugging Face, LangChain or ShareGPT have them, as
 mappings or objects. The model's turns are the texts of its own messages, without what stands in them between the
 marks of an observation (`truegrade.extraction.observations`). Thoughts, refusals and the arguments of tool calls
-are no text of a turn.
+are no text of a turn. A turn whose thought goes on behind an observation goes on to the end of that thought; behind
+a role mark or a message it does where an end of one follows, since models also forget to write the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from truegrade.extraction.observations import POLICY_ROLES, turns_of_text
+from truegrade.extraction.blocks import quoted_by_program
+from truegrade.extraction.observations import POLICY_ROLES, Turn, turns_of_text
 from truegrade.extraction.programs import code_weight
-from truegrade.extraction.thinking import Weight
+from truegrade.extraction.thinking import Weight, thoughts_across
 
 _TEXTS = frozenset({"text", "output_text"})
 """Types of parts of a content that are text."""
@@ -28,9 +30,8 @@ def policy_turns(conversation: Any) -> list[str]:
         conversation: a text, a message, or a list of messages or of such lists. A text is the model's where no
             mark in it says otherwise, a message where it names no other role.
     """
-    if isinstance(conversation, str):
-        return turns_of_text(conversation)
-    return [turn for text in _texts(conversation) for turn in turns_of_text(text)]
+    texts = [conversation] if isinstance(conversation, str) else _texts(conversation)
+    return [*_with_whole_thoughts([turn for text in texts for turn in turns_of_text(text)])]
 
 
 def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
@@ -50,6 +51,32 @@ def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
         if weights[-1] is Weight.ANSWER:
             return turn
     return last_first[weights.index(max(weights))]
+
+
+def _with_whole_thoughts(turns: Sequence[Turn]) -> Iterator[str]:
+    """The turns, those joined over which a thought goes on."""
+    held: list[Turn] = []
+    family, since = "", 0
+    for turn in turns:
+        ended, opened = thoughts_across(turn.text, quoted_by_program(turn.text)) if len(turns) > 1 else ("", "")
+        if family and (ended or opened) and ended != family:
+            yield from _unended(held, since)
+            held, family = [], ""
+        held.append(turn)
+        if not family or ended == family:
+            family, since = opened, len(held) - 1
+        if not family:
+            yield "".join(part.text for part in held)
+            held = []
+    yield from _unended(held, since)
+
+
+def _unended(turns: Sequence[Turn], since: int) -> Iterator[str]:
+    """Turns with a thought, begun in that one, which nothing ends: it goes on to where the first of them is over."""
+    last = next((k for k in range(since, len(turns)) if turns[k].over), len(turns) - 1)
+    if turns:
+        yield "".join(turn.text for turn in turns[: last + 1])
+        yield from (turn.text for turn in turns[last + 1 :])
 
 
 def _texts(conversation: Any) -> Iterator[str]:

@@ -141,11 +141,21 @@ class _Stretch(NamedTuple):
     end: int
     name: str = ""
     closed: bool = True
+    role: bool = False
+    """Whether another role, or the model's own mark, says it."""
 
 
-def turns_of_text(text: str) -> list[str]:
+class Turn(NamedTuple):
+    """What the model said between two others."""
+
+    text: str
+    over: bool = True
+    """Whether its turn ended, and not only what it said before an observation."""
+
+
+def turns_of_text(text: str) -> list[Turn]:
     """The model's turns in order, at least one; the text itself where no mark stands in it."""
-    return _Transcript(text).turns() if _SIGN.search(text) else [text]
+    return _Transcript(text).turns() if _SIGN.search(text) else [Turn(text)]
 
 
 class _Transcript:
@@ -161,20 +171,20 @@ class _Transcript:
             masked[mark.start : mark.end] = "?" * (mark.end - mark.start)
         self._masked = "".join(masked)
 
-    def turns(self) -> list[str]:
+    def turns(self) -> list[Turn]:
         """See `turns_of_text`."""
-        stretches = self._stretches()
-        if not stretches:
-            return [self._text]
-        turns, said, start = [], "", 0
-        for stretch in stretches:
+        turns: list[Turn] = []
+        said, start = "", 0
+        for stretch in (*self._stretches(), _Stretch(len(self._text), len(self._text), role=True)):
             said += self._text[start : max(start, stretch.start)]
             if self._fence_around(stretch.start, stretch.end) is None:
-                turns.append(said)
+                if said.strip():
+                    turns.append(Turn(said, stretch.role))
+                elif turns and stretch.role:
+                    turns[-1] = turns[-1]._replace(over=True)
                 said = ""
             start = max(start, stretch.end)
-        turns.append(said + self._text[start:])
-        return [turn for turn in turns if turn.strip()] or [""]
+        return turns or [Turn("")]
 
     def _stretches(self) -> list[_Stretch]:
         """What is to be taken out, in order; some may lie within others."""
@@ -190,7 +200,7 @@ class _Transcript:
         if not observed and not others:
             return []
         # What is left of the model's own role marks begins its turns.
-        heads = [_Stretch(role.start, role.end) for role in roles if role.name in POLICY_ROLES and not role.bare]
+        heads = [_Stretch(role.start, role.end, role=True) for role in roles if role.name in POLICY_ROLES and not role.bare]
         return sorted([*observed, *others, *heads])
 
     # ------------------------------------------------------------------------------------- observations
@@ -308,7 +318,7 @@ class _Transcript:
                 if role.style not in ("", style):
                     continue
                 if start >= 0 or role.start in ends:
-                    yield _Stretch(start if start >= 0 else role.start, role.end)
+                    yield _Stretch(start if start >= 0 else role.start, role.end, role=True)
                 start, style = -1, ""
             elif start < 0 and (not role.bare or role.start < named or self._line_before(role) == ""):
                 start, style = role.start, role.style
@@ -316,7 +326,7 @@ class _Transcript:
             over = (end for end in _TURN_END.finditer(self._text, start) if end.start() not in observed)
             end = next((found.end() for found in over), len(self._text))
             fence = self._fence_around(start, start)
-            yield _Stretch(start, min(end, fence.end) if fence else end)
+            yield _Stretch(start, min(end, fence.end) if fence else end, role=True)
 
     # ------------------------------------------------------------------------------------- words
 
