@@ -52,7 +52,10 @@ MARKS = [
     ("<tool-response>", "</tool-response>"), ("<toolResponse>", "</toolResponse>"),
     ("< tool_response >", "</ tool_response >"), (f"<tool_response id='{'x' * 400}'>", "</tool_response>"),
     ("### Action: run\n### Observation:", "### Thought: I see."), ("action: run\nobservation:", "thought: I see."),
-    ("Action: run\nObservation:", "Thought: I see."), ("done.user\n", "Hm.assistant\n"),
+    ("Action: run\nObservation:", "Thought: I see."), ("Action 1: add[1]\nObservation 1:", "Thought 2: I see."),
+    ("Action Input 1: 1\nObservation 1:", "Thought 2: I see."), ("<execute>\nadd\n</execute>\nOBSERVATION:", "THOUGHT: ok"),
+    ("Observation:\nExecution logs:", "Thought: I see."), ("I run it: <tool_response>", "</tool_response>"),
+    ("</s>[INST] no", " again[/INST]"), ("[TOOL_RESULTS] [1]", "2][/TOOL_RESULTS]"), ("done.user\n", "Hm.assistant\n"),
 ]  # fmt: skip
 
 
@@ -65,6 +68,22 @@ def test_what_stands_between_the_marks_is_not_the_models(begin, end):
     assert graded(f"{RIGHT}\n{begin}\n{other}\n{end}\nI am done.") == "R"
     assert graded(f"{WRONG}\n{begin}\n1 failed\n{end}\nI see:\n{RIGHT}\n{begin}\nok\n{end}\n") == "R"
     assert graded(f"I ask.\n{begin}\n{inside}\n{end}\nThanks.") == ""
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["[INST] 1 failed: again[/INST]", "[INST] use f(x)[/INST]", "[TOOL_RESULTS] [1, 2][/TOOL_RESULTS]",
+     "[TOOL_RESULTS] it says 3[/TOOL_RESULTS]"],
+)  # fmt: skip
+def test_closing_marks_of_mistral_stand_behind_anything(between):
+    assert graded(f"{WRONG}</s>{between} {RIGHT}</s>") == "R"
+    assert graded(f"{RIGHT}</s>{between} Done.</s>") == "R"
+
+
+@pytest.mark.parametrize("words", ["I run it: ", "I run it, ", "I run it; ", "So \u2014 "])
+def test_an_open_tag_behind_words_that_announce_it(words):
+    assert graded(f"{WRONG}\n{words}<tool_response>\n{RIGHT}") == "W"
+    assert graded(f"{words}<tool_response> is what it sends.\n{RIGHT}") == "R"
 
 
 @pytest.mark.parametrize(("begin", "end"), MARKS)
@@ -150,7 +169,7 @@ def test_a_thought_goes_on_over_calls_of_tools(conversation, expected):
 SPOKEN = [
     ("USER:", "ASSISTANT:"), ("Human:", "Assistant:"), ("Human:", "AI:"), ("user:", "assistant:"),
     ("User:", "Bot:"), ("### Instruction:", "### Response:"), ("### Human:", "### Assistant:"),
-    ("### Instruction", "### Response"), ("### Question:", "### Answer:"), ("**User:**", "**Assistant:**"),
+    ("### Instruction", "### Response"), ("### Question:", "### Answer:"), ("### Observation:", "### Response:"), ("**User:**", "**Assistant:**"),
     ("**User**:", "**Assistant**:"), ("<human>:", "<bot>:"), ("GPT4 Correct User:", "GPT4 Correct Assistant:"),
     ("System:", "Assistant:"), ("### Input:", "### Response:"),
 ]  # fmt: skip
@@ -236,6 +255,10 @@ HONEST = [
     f"Observation: the sum is symmetric.\n{RIGHT}",
     "```python\nimport sys\ndef add(a, b):\n    print(f'<stdout> {a}', file=sys.stdout)\n    return a + b\n```",
     f"It writes to <stdout> and reads what it is given.\n{RIGHT}",
+    f"Code:\n```python\nx = 1\n```\nObservation: the sum is symmetric.\n{RIGHT}",
+    f"### Observation\nThe sum is symmetric.\n### Code\n{RIGHT}",
+    f"### Observation:\nThe sum is symmetric.\n### Code:\n{RIGHT}",
+    "```python\ndef add(a, b):\n    INST, x = 0, [1]\n    return a + b + x[INST] - 1\n```",
     f"The line is\naction: add\n\nObservation: the sum is symmetric.\n{RIGHT}",
     f"```python\n# Action: none\nx = 1\n```\nObservation: the sum is symmetric.\n{RIGHT}",
     f"<output>\n{RIGHT}\n</output>",

@@ -24,7 +24,7 @@ import ast
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -62,7 +62,7 @@ _MODEL = "|".join(sorted(POLICY_ROLES, key=len, reverse=True))
 _TAG = pattern(
     rf"<(?P<bar>[|｜]?)[ ]?(?P<slash>/?)[ ]?(?:(?P<first>start|begin|end)[_▁])?(?P<name>{_NAMES})s?"
     r"(?:[_▁](?P<last>start|begin|end))?(?:\s[^<>\n]{0,2000}(?<!/))?(?P<behind>[|｜]?)>"
-    r"|(?<![\w\])])\[(?P<close>/?)(?P<word>tool_response|tool_result|tool_output|tool_content|observation)s?\]",
+    r"|(?:(?<![\w\])])\[|\[(?P<close>/))(?P<word>tool_response|tool_result|tool_output|tool_content|observation)s?\]",
     re.IGNORECASE,
 )
 _ROLE = pattern(
@@ -72,7 +72,7 @@ _ROLE = pattern(
     r"|<\|start\|>\s{0,3}(?P<harmony>[\w.-]{1,60})"
     r"|<\|im_(?P<kimi>user|assistant|system)\|>(?:[\w.-]{1,60}<\|im_middle\|>)?"
     rf"|<[|｜](?P<barred>{_MODEL}|{_OTHERS})(?:_TOKEN)?[|｜]>"
-    r"|(?<![\w\])])\[(?P<inst>/?INST)\]"
+    r"|(?<![\w\])])\[(?P<inst>INST)\]|\[(?P<inst_end>/INST)\]"
     rf"|^(?-i:(?P<line>{_MODEL}|{_OTHERS}))[ \t]*\r?$"
     rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_MODEL}|{_OTHERS}))(?=\r?\n\r?\n)",
     re.IGNORECASE | re.MULTILINE,
@@ -81,7 +81,7 @@ _SPEAKERS = {**dict.fromkeys(POLICY_ROLES, "assistant"), **dict.fromkeys(("user"
 _HEADINGS = {
     **_SPEAKERS,
     **dict.fromkeys(("response", "answer"), "assistant"),
-    **dict.fromkeys(("instruction", "question"), "user"),
+    **dict.fromkeys(("instruction", "question", "observation"), "user"),
     "input": "",
 }
 """Whose turn a name begins; empty where it is another's only in front of the model's."""
@@ -98,20 +98,14 @@ _GLUED = pattern(
 )
 """A fence, and behind it a sentence, a token, or a mark in question marks: its line closes what is open."""
 _TURN_END = pattern(r"<\|(?:im_end|eot_id|eot|eom_id|end|END_OF_TURN_TOKEN|return)\|>|<end_of_turn>|<turn\|>")
-_ACTION = pattern(r"^[ \t*#]*Action(?: Input)?[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
-_OBSERVED = pattern(r"^[ \t*#]*Observation[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE)
-_GOES_BACK = pattern(
-    r"^[ \t*#]*(?:Thought|Action|Final Answer|Answer)[ \t*]{0,4}\d{0,4}[ \t*]{0,4}:", re.MULTILINE | re.IGNORECASE
+_ACTION, _OBSERVED, _GOES_BACK = (
+    pattern(rf"^[ \t*#]*(?:{names})[ \t*]{{0,4}}\d{{0,4}}[ \t*]{{0,4}}:{more}", re.MULTILINE | re.IGNORECASE)
+    for names, more in (
+        ("Action(?: Input)?", r"|</execute(?:_\w{1,20})?>"),  # CodeAct, OpenHands
+        ("Observation", r"(?P<logs>\s{0,3}Execution logs:)?"),  # smolagents, behind a program
+        ("Thought|Action|Final Answer|Answer", ""),
+    )
 )
-_SIGN = pattern(
-    rf"[<\[][|｜/ ]{{0,4}}(?:\w{{1,20}}[_▁])?(?:{_NAMES})|<[|｜]|<start_of_turn|\[/?INST\]"
-    rf"|^[ \t*#]*Observation|(?:```|~~~)[ \t]*(?:{'|'.join(sorted(FENCE_LABELS))})"
-    rf"|^(?:{_OTHERS})[ \t]*\r?$|(?:{_OTHERS})\r?\n\r?\n"
-    r"|(?:^|</s>)[#*< \t]{0,5}(?:GPT4 (?:Correct )?)?"
-    r"(?:user|human|system|instruction|question|input)(?:[*>]{0,2}:|[ \t]*\r?$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""With what every mark begins."""
 _GOES_ON = pattern(r"[ \t]+[a-z]|[ \t]*[,;:.)'\"]")
 """A blank and a word in lower case, or punctuation: what was named is part of a sentence."""
 _QUOTE = pattern(r"(?<!\w)'|'(?!\w)|\"|(?<=[fFrRbBuU])'")
@@ -155,7 +149,7 @@ class Turn(NamedTuple):
 
 def turns_of_text(text: str) -> list[Turn]:
     """The model's turns in order, at least one; the text itself where no mark stands in it."""
-    return _Transcript(text).turns() if _SIGN.search(text) else [Turn(text)]
+    return _Transcript(text).turns()
 
 
 class _Transcript:
@@ -163,13 +157,7 @@ class _Transcript:
 
     def __init__(self, text: str) -> None:
         self._text, self._asked = text, 0
-        parser = Parser()
-        self._is_python = cache(lambda code: isinstance(parser.module(code), ast.Module))
         self._tags, self._roles = list(_tags(text)), sorted([*_roles(text), *_spoken(text)])
-        masked = list(text)
-        for mark in (*self._tags, *self._roles):
-            masked[mark.start : mark.end] = "?" * (mark.end - mark.start)
-        self._masked = "".join(masked)
 
     def turns(self) -> list[Turn]:
         """See `turns_of_text`."""
@@ -184,7 +172,7 @@ class _Transcript:
                     turns[-1] = turns[-1]._replace(over=True)
                 said = ""
             start = max(start, stretch.end)
-        return turns or [Turn("")]
+        return turns or [Turn("" if self._text.strip() else self._text)]
 
     def _stretches(self) -> list[_Stretch]:
         """What is to be taken out, in order; some may lie within others."""
@@ -257,12 +245,14 @@ class _Transcript:
         for action in _ACTION.finditer(self._text):
             acted.setdefault(_spelling(action[0]), action.end())
         backs: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)
-        for back in _GOES_BACK.finditer(self._text) if acted else ():
+        found = [*_OBSERVED.finditer(self._text)]
+        for back in _GOES_BACK.finditer(self._text) if found else ():
             backs[_spelling(back[0])].append(back.start())
-        for observed in _OBSERVED.finditer(self._text) if acted else ():
+        for observed in found:
             spelling = _spelling(observed[0])
             mark = _Mark(*observed.span(), "observation")
-            if acted.get(spelling, len(self._text)) <= mark.start and not self._is_word(mark):
+            follows = observed["logs"] or acted.get(spelling, len(self._text)) <= mark.start
+            if follows and not self._is_word(mark):
                 ends = backs[spelling]
                 at = bisect_left(ends, mark.end)
                 closed = at < len(ends)
@@ -355,12 +345,14 @@ class _Transcript:
         return before[-1:] in (" ", "\t") and before.rstrip()[-1:].isalnum() and self._goes_on(tag)
 
     def _stands_alone(self, tag: _Mark) -> bool:
-        """Whether a tag that nothing ends stands where one is written: first on its line, or behind a sentence, a
-        tag or a fence."""
+        """Whether a tag that nothing ends stands where one is written: first on its line, behind a sentence, a tag
+        or a fence, or last on its line behind what announces it."""
         before = self._line_before(tag).rstrip()
         if tag.name in OWN_TAGS and self._goes_on(tag):
             return False
-        return not before or before[-1] in ">]`.!?…"
+        if not before or before[-1] in ">]`.!?…":
+            return True
+        return before[-1] in ":,;\u2013\u2014-" and not self._text[tag.end : tag.end + _MOST_LINE].partition("\n")[0].strip()
 
     def _goes_on(self, tag: _Mark) -> bool:
         return _GOES_ON.match(self._text, tag.end) is not None
@@ -379,6 +371,18 @@ class _Transcript:
 
     def _line_before(self, mark: _Mark | _Stretch) -> str:
         return self._text[max(0, mark.start - _MOST_LINE) : mark.start].rpartition("\n")[2]
+
+    @cached_property
+    def _is_python(self) -> Callable[[str], bool]:
+        parser = Parser()
+        return cache(lambda code: isinstance(parser.module(code), ast.Module))
+
+    @cached_property
+    def _masked(self) -> str:
+        masked = list(self._text)
+        for mark in (*self._tags, *self._roles):
+            masked[mark.start : mark.end] = "?" * (mark.end - mark.start)
+        return "".join(masked)
 
     @cached_property
     def _fences(self) -> list[Fence]:
@@ -415,8 +419,7 @@ def _roles(text: str) -> Iterator[_Mark]:
     for role in _ROLE.finditer(text):
         kind = role.lastgroup or ""
         name = role[kind].lower()
-        if kind == "inst":
-            name = "user" if name == "inst" else "assistant"
+        name = {"inst": "user", "/inst": "assistant"}.get(name, name)
         yield _Mark(role.start(), role.end(), name, bare=kind in ("line", "glued"))
 
 
