@@ -3,8 +3,8 @@
 A conversation is one text, or messages as OpenAI, Anthropic, Hugging Face, LangChain or ShareGPT have them, as
 mappings or objects. The model's turns are the texts of its own messages, without what stands in them between the
 marks of an observation (`truegrade.extraction.observations`). Thoughts, refusals and the arguments of tool calls
-are no text of a turn. A turn whose thought goes on behind an observation goes on to the end of that thought; behind
-a role mark or a message it does where an end of one follows, since models also forget to write the end.
+are no text of a turn. A turn whose thought goes on behind an observation goes on to the end of that thought;
+behind a role mark or a message it does where an end of one follows, since models also forget to write the end.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _with_whole_thoughts(turns: Sequence[Turn]) -> Iterator[str]:
 
 
 def _unended(turns: Sequence[Turn], since: int) -> Iterator[str]:
-    """Turns with a thought, begun in that one, which nothing ends: it goes on to where the first of them is over."""
+    """Turns with a thought, begun in that one, which nothing ends: it goes on to where the first is over."""
     last = next((k for k in range(since, len(turns)) if turns[k].over), len(turns) - 1)
     if turns:
         yield "".join(turn.text for turn in turns[: last + 1])

@@ -256,7 +256,7 @@ def final_channel(text: str, weigh: Weigh = words, quoted: Quoted = lambda start
 
 
 def thoughts_across(text: str, quoted: Quoted) -> tuple[str, str]:
-    """The families of a thought that was begun before the text and of one that goes on behind it; empty for none."""
+    """The families of a thought begun before the text and of one that goes on behind it; empty for none."""
     reply = _Reply(text, words, quoted)
     return reply.ended, reply.cut
 
