@@ -454,6 +454,18 @@ CONVERSATIONS = [
     ([WRONG, RIGHT, "Done."], "R"),
     ([[{"role": "assistant", "content": RIGHT}], [{"role": "user", "content": WRONG}]], "R"),
     ([[{"role": "assistant", "content": WRONG}, {"role": "tool", "content": RIGHT}]], "W"),
+    ([{"role": "assistant", "content": WRONG}, {"tool_call_id": "1", "content": RIGHT}], "W"),
+    ([{"content": RIGHT}, {"role": "assistant", "content": WRONG}], "W"),
+    ([{"content": RIGHT}, {"type": "message", "content": "Done."}], "R"),
+    ([{"author": {"role": "assistant"}, "content": WRONG}, {"author": {"role": "tool"}, "content": RIGHT}], "W"),
+    ([{"speaker": "gpt", "text": WRONG}, {"speaker": "user", "text": RIGHT}], "W"),
+    ([{"sender": "assistant", "text": RIGHT}, {"sender": "human", "text": WRONG}], "R"),
+    ({"messages": [{"role": "assistant", "content": RIGHT}, {"role": "user", "content": WRONG}]}, "R"),
+    ({"id": 1, "conversations": [{"from": "gpt", "value": RIGHT}, {"from": "human", "value": WRONG}]}, "R"),
+    ({"choices": [{"index": 0, "message": {"role": "assistant", "content": RIGHT}}]}, "R"),
+    ({"message": {"role": "tool", "content": RIGHT}}, ""),
+    ([{"role": "model", "parts": [{"text": RIGHT}]}, {"role": "user", "parts": [{"text": WRONG}]}], "R"),
+    ([{"role": "model", "parts": [{"functionCall": {"args": {"code": RIGHT}}}]}], ""),
 ]  # fmt: skip
 
 
