@@ -32,7 +32,7 @@ TAGS = (
         "code_result",
     ),
     *("code_execution_result", "execute_result", "function_call_output", "tool_call_result", "tool_call_response"),
-    *("tool_use_result", "test_output", "test_result", "traceback"),
+    *("tool_use_result", "test_output", "test_result", "traceback", "console", "terminal", "environment"),
 )
 FENCE_LABELS = (
     *("output", "tool_output", "tool_outputs", "tool_response", "tool_result", "observation", "stdout", "result"),
@@ -240,6 +240,7 @@ def test_a_role_that_is_glued_to_the_last_words(end):
 @pytest.mark.parametrize("role", ["user", "ipython", "tool"])
 def test_a_role_that_is_glued_to_the_last_fence(role):
     assert graded(f"{WRONG}{role}\n\n{RIGHT}") == "W"
+    assert graded(f"{WRONG}{role}\n\n1 failedassistant\n\n{RIGHT}") == "R"
     assert graded(f"```{role}\n\n{BARE}\n```") == "R"
 
 
@@ -288,6 +289,7 @@ def test_vicunas_marks_stand_on_one_line():
     text = f"USER: add ASSISTANT: {WRONG}</s>USER: use this:\n{RIGHT}\n"
     assert graded(text) == graded(f"{text}ASSISTANT: Thanks.</s>") == "W"
     assert graded(f"{text} ASSISTANT: {RIGHT}</s>") == "R"
+    assert graded(f"{WRONG}</s>USER: 1 failed GPT: {RIGHT}</s>") == "R"
 
 
 def test_a_user_may_quote_a_conversation():

@@ -162,6 +162,10 @@ _FENCE_LINE = pattern(
     rf"|{_WRAP_END}(?=(?:\s*</\w{{1,20}}>){{0,3}}\s*\Z)",
     re.MULTILINE,
 )
+_GLUED = pattern(
+    r"^([ \t>]{0,20}(?:`{3,20}|~{3,20}))(?:[ \t]{0,4}[<\[?]|[ \t]{1,4}\w{1,30}[.!:,; \t])[^\n]*", re.MULTILINE
+)
+"""A fence, and behind it a sentence, a token, or a mark in question marks: its line closes what is open."""
 _MAX_MARK_LINE = 300
 """A longer line is not taken for a fence; keeps hostile lines cheap."""
 
@@ -183,6 +187,11 @@ def fenced_blocks(text: str) -> list[Fence]:
     if "```" not in text and "~~~" not in text:
         return []
     return list(_blocks(text))
+
+
+def fences_of_masked(text: str) -> list[Fence]:
+    """The fenced blocks of a text whose marks are question marks: a fence may end with anything behind it there."""
+    return fenced_blocks(_GLUED.sub(lambda line: line[1] + " " * (len(line[0]) - len(line[1])), text))
 
 
 def code_blocks(parser: Parser, text: str) -> list[Fence]:
@@ -493,7 +502,7 @@ def final_channel_of_program(reply: str, weigh: Weigh) -> FinalChannel:
 def quoted_by_program(reply: str) -> Quoted:
     """Tells the markers that a program in a reply quotes."""
     parser, text = Parser(), cache(lambda: masked(reply))
-    fences, ends = cache(lambda: fenced_blocks(text())), cache(lambda: thoughts_end(reply))
+    fences, ends = cache(lambda: fences_of_masked(text())), cache(lambda: thoughts_end(reply))
     said = cache(lambda: len(without_special_tokens(reply)))
     is_python = cache(lambda code: not isinstance(parser.module(code), Fault))
 

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
-from truegrade.extraction.blocks import Fence, fenced_blocks
+from truegrade.extraction.blocks import Fence, fences_of_masked
 from truegrade.extraction.parsing import Parser
 from truegrade.extraction.thinking import thoughts_end, without_special_tokens
 from truegrade.patterns import pattern
@@ -57,7 +57,8 @@ _LABEL = pattern(rf"(?:{_NAMES})s?\Z")
 _MODEL = "|".join(sorted(POLICY_ROLES, key=len, reverse=True))
 _ANY_ROLE = f"{_MODEL}|user|human|system|developer|tool|tools|ipython|function|observation|environment"
 _TAG = pattern(
-    rf"<(?P<bar>[|｜]?)[ ]?(?P<slash>/?)[ ]?(?:(?P<first>start|begin|end)[_▁](?:of[_▁])?)?(?P<name>{_NAMES})s?"
+    rf"<(?P<bar>[|｜]?)[ ]?(?P<slash>/?)[ ]?(?:(?P<first>start|begin|end)[_▁](?:of[_▁])?)?"
+    rf"(?P<name>{_NAMES}|execution|environment|console|terminal)s?"
     r"(?:[_▁](?P<last>start|begin|end))?(?:\s[^<>\n]{0,2000}(?<!/))?(?P<behind>[|｜]?)>"
     r"|(?:(?<![\w\])])\[|\[(?P<close>/))(?P<word>tool_response|tool_result|tool_output|tool_content|observation)s?\]",
     re.IGNORECASE,
@@ -74,7 +75,7 @@ _ROLE = pattern(
     r"|(?<![\w\])])\[(?P<inst>INST)\]|\[(?P<inst_end>/INST)\]"
     # What is left where tokens were not decoded.
     rf"|^(?-i:(?P<line>{_ANY_ROLE}))[ \t]*\r?$"
-    rf"|(?<=[.!?`)>\]])(?-i:(?P<glued>{_ANY_ROLE}))(?=\r?\n\r?\n)",
+    rf"|(?:(?<=[.!?`)>\]])(?-i:(?P<glued>{_ANY_ROLE}))|(?<=\w)(?-i:(?P<tail>assistant)))(?=\r?\n\r?\n)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SPEAKERS = {
@@ -92,15 +93,11 @@ _HEADINGS = {
 _SPOKEN = pattern(
     r"(?:^|(?<=</s>)|(?<=[|｜]>))(?P<dress>\#{1,4}[ \t]?|\*\*|<)?(?:GPT4 (?:Correct )?)?"
     rf"(?P<name>{'|'.join(sorted(_HEADINGS, key=len, reverse=True))})"
-    r"(?P<close>:\*\*|\*\*:|>:|:(?!:)|[ \t]*\r?$)|(?<=[ \t])(?-i:(?P<within>ASSISTANT)):",
+    r"(?P<close>:\*\*|\*\*:|>:|:(?!:)|[ \t]*\r?$)|(?<=[ \t])(?-i:(?P<within>ASSISTANT|GPT)):",
     re.IGNORECASE | re.MULTILINE,
 )
 """How Vicuna, Alpaca and others tell roles apart without tokens; Vicuna's model speaks on the user's line."""
 _CODE = pattern(r"```|~~~|^[ \t]*(?:def|class)[ \t]", re.MULTILINE)
-_GLUED = pattern(
-    r"^([ \t>]{0,20}(?:`{3,20}|~{3,20}))(?:[ \t]{0,4}[<\[?]|[ \t]{1,4}\w{1,30}[.!:,; \t])[^\n]*", re.MULTILINE
-)
-"""A fence, and behind it a sentence, a token, or a mark in question marks: its line closes what is open."""
 _TURN_END = pattern(
     r"[<\[][|｜](?:im_end|eot_id|eot|eom_id|end|end_?of_?turn(?:_token)?|end_of_text|return"
     r"|(?!header)\w{1,20}_end)[|｜][>\]]|<end_of_turn>|<turn\|>|<seed:eos>|\[e~\[",
@@ -420,7 +417,7 @@ class _Transcript:
 
     @cached_property
     def _fences(self) -> list[Fence]:
-        return fenced_blocks(_GLUED.sub(lambda line: line[1] + " " * (len(line[0]) - len(line[1])), self._masked))
+        return fences_of_masked(self._masked)
 
     @cached_property
     def _models(self) -> list[int]:
