@@ -18,6 +18,7 @@ import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 
 import msgspec
 
@@ -50,7 +51,7 @@ _WRAPS = "code|python|solution|program|completion"
 """Names between which models that were told to put their program: ``<code>``, ``[CODE]``."""
 _WRAP_END = rf"(?:</(?i:{_WRAPS})>|\[/(?:{_WRAPS.upper()})\])(?=(?:[ \t]*</\w{{1,20}}>){{0,3}}[ \t]*\r?$)"
 _STOP_TOKEN = pattern(
-    rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])<(?:{NAMED})>(?=\s*(?:\n|<|\Z))|{_WRAP_END}", re.MULTILINE
+    rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])▁?<(?:{NAMED})>(?=\s*(?:\n|<|\Z))|{_WRAP_END}", re.MULTILINE
 )
 
 
@@ -157,6 +158,7 @@ _WRAPPED = pattern(
     rf"^[ \t]*(?P<opens>(?:<(?i:{_WRAPS})>|\[(?:{_WRAPS.upper()})\]){{1,3}})(?:[ \t]*\r?\n)?|{_WRAP_END}",
     re.MULTILINE,
 )
+_LAST_LINE = pattern(r"(?:^|(?<=\n))[ \t]{0,20}\[EO[ST]\]\s{0,9}\Z")
 _FENCE_LINE = pattern(
     r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$"
     rf"|{_WRAP_END}(?=(?:\s*</\w{{1,20}}>){{0,3}}\s*\Z)",
@@ -165,7 +167,7 @@ _FENCE_LINE = pattern(
 _GLUED = pattern(
     r"^([ \t>]{0,20}(?:`{3,20}|~{3,20}))(?:[ \t]{0,4}[<\[?]|[ \t]{1,4}\w{1,30}[.!:,; \t])[^\n]*", re.MULTILINE
 )
-"""A fence, and behind it a sentence, a token, or a mark in question marks: its line closes what is open."""
+"""A fence, and behind it a sentence, a token, or a mark in question marks."""
 _MAX_MARK_LINE = 300
 """A longer line is not taken for a fence; keeps hostile lines cheap."""
 
@@ -190,7 +192,7 @@ def fenced_blocks(text: str) -> list[Fence]:
 
 
 def fences_of_masked(text: str) -> list[Fence]:
-    """The fenced blocks of a text whose marks are question marks: a fence may end with anything behind it there."""
+    """The fenced blocks of a text whose marks are question marks; anything may stand behind a fence's end there."""
     return fenced_blocks(_GLUED.sub(lambda line: line[1] + " " * (len(line[0]) - len(line[1])), text))
 
 
@@ -202,6 +204,13 @@ def code_blocks(parser: Parser, text: str) -> list[Fence]:
     if fenced or blocks is None or isinstance(parser.module(text), ast.Module):
         return fenced
     return list(blocks(text))
+
+
+def without_edges(text: str) -> str:
+    """A completion without a tag such as ``[PYTHON]`` at its beginning and an ``[EOS]`` at its end: both are Python."""
+    opened = _WRAPPED.match(text, len(text) - len(text.lstrip()))
+    text = text[opened.end() :] if opened and opened["opens"] else text
+    return _LAST_LINE.sub("", text)
 
 
 def without_fence_lines(text: str) -> str:
@@ -449,11 +458,12 @@ def spans(text: str, opening: str | re.Pattern[str], closing: str) -> list[str]:
 # no stop string takes the markers away.
 
 
-_BEGIN = pattern(r"\A(?:[^\n]*\n)*?[ \t]*\[BEGIN\](?:[ \t]*\r?\n|(?=[\w@#]))")
+_BEGIN = pattern(r"^[ \t]*\[BEGIN\](?:[ \t]*\r?\n|[ \t]?(?=[\w@#]))", re.MULTILINE)
 _DONE = pattern(r"^[ \t]*\[DONE\][ \t]*\r?$", re.MULTILINE)
 _GLUED_DONE = pattern(
     r"^[ \t]*\[DONE\][ \t]*\r?$|(?<=\S)\[DONE\][ \t]*(?:\r?\n(?![ \t])|\Z)|\[DONE\]\s*\Z", re.MULTILINE
 )
+_MOST_QUOTED = 20
 _NAMES_DONE = pattern(r"(?<![\w\[])DONE\b|\bDONE(?![\w\]])")
 
 
@@ -465,10 +475,25 @@ def between_markers(text: str, known: str = "") -> str:
         known: code that it goes on with.
     """
     glued = "[DONE]" in text and "```" not in text and not (_NAMES_DONE.search(text) or _NAMES_DONE.search(known))
-    done = (_GLUED_DONE if glued else _DONE).search(text)
-    kept = text[: done.start()] if done else text
-    begin = _BEGIN.match(kept)
-    return kept[begin.end() :] if begin else kept
+    if "[DONE]" not in text and "[BEGIN]" not in text:
+        return text
+    parser, fences = Parser(), fenced_blocks(text)
+
+    def first(marks: re.Pattern[str], end: int) -> re.Match[str] | None:
+        """The first that no Python quotes."""
+        for mark in islice(marks.finditer(text, 0, end), _MOST_QUOTED):
+            last = mark.start() + len(mark[0].rstrip())
+            shown = f"{text[: mark.start()]}{'?' * (last - mark.start())}{text[last:]}"
+            around = [(fence.start, fence.end) for fence in fences if fence.start <= mark.start() < fence.end]
+            codes = [textwrap.dedent(shown[begin:to]) for begin, to in around] or [shown, known + shown]
+            if not any(isinstance(parser.module(code), ast.Module) for code in codes):
+                return mark
+        return None
+
+    done = first(_GLUED_DONE if glued else _DONE, len(text))
+    end = done.start() if done else len(text)
+    begin = first(_BEGIN, end)
+    return text[begin.end() if begin else 0 : end]
 
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from truegrade.extraction.blocks import (
     final_channel_of_program,
     longest_start,
     unfenced_program,
+    without_edges,
     without_fence_lines,
     without_stop_token,
 )
@@ -95,6 +96,7 @@ _CALLS_WRONG = pattern(
 _MENDS = pattern(
     r"\b(?:fix|correct(?!\b)|repair|replac|handl|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE
 )
+_RETURNS = pattern(r"\b(?:return|yield|raise)\b")
 _TILDES = pattern(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
@@ -155,7 +157,7 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     """
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
-    parser, code = Parser(), as_source(between_markers(text, prefix))
+    parser, code = Parser(), without_edges(as_source(between_markers(text, prefix)))
     read = _reader(parser, entry_point, prefix, called_on)
     held = _field_with_program(code, read)  # which would be a body, if one that does nothing
     if held is not None and held.implements:
@@ -166,12 +168,14 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
         if whole is not None:
             return Answer(value=whole, found=step, form="completion")
     kept = continues_up_to_garbage(parser, goes_on, entry_point, prefix)
+    # A word in front of a fence is a body as well.
+    if kept is None or ("```" in code and not _RETURNS.search(kept)):
+        said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
+        if said.implements:
+            return said.answer
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
-    if said.implements:
-        return said.answer
     return (
         Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
         if parser.used_up
@@ -222,9 +226,11 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
 def _field_with_program(text: str, read: Callable[[str], _Reading]) -> _Reading | None:
     """What the only field of a JSON object holds that holds a program, right or wrong; None where none does."""
     fields = {name: read(value) for name, value in texts_of_object(text).items()}
-    programs = {name: held for name, held in fields.items() if held.implements} or {
-        name: held for name, held in fields.items() if held.weight is Weight.ATTEMPT and held.answer.value
-    }
+    programs = (
+        {name: held for name, held in fields.items() if held.implements and held.weight is Weight.ANSWER}
+        or {name: held for name, held in fields.items() if held.implements}  # by an import alone
+        or {name: held for name, held in fields.items() if held.weight is Weight.ATTEMPT and held.answer.value}
+    )
     if not programs:
         return None
     if len({held.answer.value for held in programs.values()}) > 1:

@@ -137,12 +137,13 @@ BARRED = r"<[|｜][\w▁ :]{1,40}[|｜]?>|<[\w▁:]{1,40}[|｜]>|\[\|[\w▁ :]{1
 """Pattern of tokens that are nothing else, wherever they stand."""
 NAMED = (
     r"s|bos|eos|pad|unk|mask|sep|cls|eod|eo[abhmpt]|EO[DST]|PAD|UNK|end|_end|endoftext|end_of_(?:text|turn|utterance)"
-    r"|file_sep|EOS_TOKEN|seed:eos|fim_(?:pad|middle)|reserved_\d{1,4}|extra_id_\d{1,3}|unused\d{1,4}|SPECIAL_\d{1,4}"
+    r"|file_sep|EOS_TOKEN|seed:eos|fim_(?:pad|middle|prefix|suffix)|reserved_\d{1,4}|extra_id_\d{1,3}|unused\d{1,4}|SPECIAL_\d{1,4}"
+    r"|issue_(?:start|comment|closed)|jupyter_\w{1,12}|reponame|gh_stars|empty_output|PRE|SUF|MID"
 )
 """Names between angles: of Llama 2, Mistral and T5 (``<unk>``, ``<pad>``), Gemma, StarCoder, InternLM (``<eoa>``),
 MOSS (``<eom>``), ChatGLM (``<eop>``), TeleChat (``<_end>``), Baichuan (``<reserved_106>``) and others."""
 _LAST = pattern(
-    rf"(?:{BARRED}|</s>|<(?:{NAMED})>|\[EO[ST]\]|\[(?:gMASK|unused\d{{1,3}})\]|\[e~\[|\|ENDOFTEXT\|)\Z"
+    rf"(?:{BARRED}|</s>|▁?<(?:{NAMED})>|\[EO[ST]\]|\[(?:gMASK|unused\d{{1,3}})\]|\[e~\[|\|ENDOFTEXT\|)\Z"
 )
 """The others, of tokenizers without bars, are taken for tokens at the end of a text alone."""
 _LONGEST = 46
