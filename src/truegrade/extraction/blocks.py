@@ -192,7 +192,7 @@ def fenced_blocks(text: str) -> list[Fence]:
 
 
 def fences_of_masked(text: str) -> list[Fence]:
-    """The fenced blocks of a text whose marks are question marks; anything may stand behind a fence's end there."""
+    """The fenced blocks of a text whose marks are question marks; a fence may end with more on its line there."""
     return fenced_blocks(_GLUED.sub(lambda line: line[1] + " " * (len(line[0]) - len(line[1])), text))
 
 
@@ -207,7 +207,7 @@ def code_blocks(parser: Parser, text: str) -> list[Fence]:
 
 
 def without_edges(text: str) -> str:
-    """A completion without a tag such as ``[PYTHON]`` at its beginning and an ``[EOS]`` at its end: both are Python."""
+    """A completion less a tag such as ``[PYTHON]`` at its beginning and an ``[EOS]`` at its end: both are Python."""
     opened = _WRAPPED.match(text, len(text) - len(text.lstrip()))
     text = text[opened.end() :] if opened and opened["opens"] else text
     return _LAST_LINE.sub("", text)

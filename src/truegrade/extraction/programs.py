@@ -72,9 +72,10 @@ _ATTEMPT = (
     "|implementation|alternative)"
 )
 _FORBIDS = pattern(
-    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid|ignore)\b"
-    r"(?!\s+(?:forget|worry|mind|hesitate|need))"
-    r"(?:[^.!?:;]{0,40}\b(?:this|that|these|the following|like so|below)\b|\s+(?:use|copy|submit|write)\W*$)"
+    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:"
+    r"(?:do not|don['\u2019]?t|never)\s+(?:use|copy|submit|write)\W*$"
+    r"|(?:(?:do not|don['\u2019]?t|never)\s+(?:use|copy|submit|write|do|try|follow)|avoid|ignore)"
+    r"(?:\s+\w+)?\s+(?:like\s+)?(?:this|these|the following|so|(?:the code )?below)\b)"
     r"|\binstead of (?:this|these|the following)\b(?:\s+\w+)?\W*$|\b(?:what|how) not to\b|\bignore\)"
     r"|\b(?:should|must)(?: not|n['\u2019]t) be (?:done|written|used)|\bwould(?: not|n['\u2019]t) recommend this"
     r"|^\W*(?:(?:the|my|your|an?|here is|this is)\s+){0,2}"
@@ -84,8 +85,8 @@ _FORBIDS = pattern(
     re.IGNORECASE,
 )
 _CALLS_WRONG = pattern(
-    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|flawed|not (?:correct|right|recommended))"
-    rf"(?:\W+{_ATTEMPT})?(?:\s+again)?\W*$|\b(?:mistake is|tempted to|for reference only)\b"
+    r"\b(?<!not )(?<!not a )(?:wrong|incorrect|bad|broken|buggy|faulty|flawed|not (?:correct|right|recommended))"
+    rf"(?:\W+{_ATTEMPT})?(?:\s+again)?\W*$|\b(?:common mistake is|tempted to|for reference only)\b"
     r"|(?:(?:^|[(;,]|\b(?:but|why)\b)\W*"
     rf"(?:this|it|which|the (?:following|next|{_ATTEMPT} below))|\b{_ATTEMPT} that)"
     rf"(?:\s+{_ATTEMPT})?(?:\s+(?:would|will|still))?\s+(?:fails?|breaks?|crash(?:es)?"
