@@ -207,7 +207,7 @@ def code_blocks(parser: Parser, text: str) -> list[Fence]:
 
 
 def without_edges(text: str) -> str:
-    """A completion less a tag such as ``[PYTHON]`` at its beginning and an ``[EOS]`` at its end: both are Python."""
+    """A completion less a tag such as ``[PYTHON]`` in front and an ``[EOS]`` at its end, which both are Python."""
     opened = _WRAPPED.match(text, len(text) - len(text.lstrip()))
     text = text[opened.end() :] if opened and opened["opens"] else text
     return _LAST_LINE.sub("", text)
