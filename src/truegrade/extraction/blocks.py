@@ -193,7 +193,13 @@ def fenced_blocks(text: str) -> list[Fence]:
 
 def fences_of_masked(text: str) -> list[Fence]:
     """The fenced blocks of a text whose marks are question marks; a fence may end with more on its line there."""
-    return fenced_blocks(_GLUED.sub(lambda line: line[1] + " " * (len(line[0]) - len(line[1])), text))
+
+    def parted(line: re.Match[str]) -> str:
+        behind = line[0][len(line[1]) :]
+        # The next turn's fence may begin on this line.
+        return f"{line[1]}\n{behind[1:]}" if "```" in behind else line[1] + " " * len(behind)
+
+    return fenced_blocks(_GLUED.sub(parted, text))
 
 
 def code_blocks(parser: Parser, text: str) -> list[Fence]:
