@@ -157,3 +157,9 @@ def test_hostile_objects_cost_little(reply):
     with cpu_within(6):
         extract_program(reply, "f")
         extract_contest_program(reply)
+
+
+def test_a_field_with_tests_that_import_the_function_is_no_other_program():
+    tests = "from solution import f\n\ndef test_f():\n    assert f(1) == 2\n"
+    for reply in ({"code": PROGRAM, "tests": tests}, {"tests": tests, "code": PROGRAM}):
+        assert extract_program(json.dumps(reply), "f").value == PROGRAM

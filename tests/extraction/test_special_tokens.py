@@ -84,3 +84,10 @@ def test_time_grows_with_the_length(text):
 )
 def test_the_reply_stands_behind_the_prompt(query, prompt, found):
     assert reply_behind(query, prompt) == found
+
+
+@pytest.mark.parametrize("end", ["<|im_end|>", "</s>", "<｜end▁of▁sentence｜>", "<|endoftext|>", " It adds."])
+@pytest.mark.parametrize("token", ["<|user|>", "<|eot_id|>", "</think>", "<｜User｜>", "[/THINK]"])
+def test_a_token_in_code_whose_closing_fence_has_something_behind_it(end, token):
+    code = f'MARK = "{token}"\n\ndef f(x):\n    return x + len(MARK)\n'
+    assert (extract_program(f"```python\n{code}```{end}", "f").value or "").rstrip() == code.rstrip()

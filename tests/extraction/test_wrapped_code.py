@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from support.cpu import cpu_within
@@ -84,3 +86,35 @@ def test_time_grows_with_the_length(piece):
         extract_program(text, "f", prefix=PROMPT)
         extract_contest_program(text)
         extract_continuation(text, "f", PROMPT)
+
+
+FUNCTION = "def f(x):\n    return x + 1\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *[f"{said}\n\n```python\n{FUNCTION}```" for said in ("Sure", "Python", "- a", "Time: O(n)", "x = 1")],
+        f"[PYTHON]\n{FUNCTION}[/PYTHON]",
+        f"[CODE]\n{FUNCTION}[/CODE]",
+        f"[PYTHON]\n{FUNCTION}",
+        "    return x + 1\n[EOS]",
+        f"[BEGIN] {FUNCTION}[DONE]",
+        *[f"    return x + 1<{name}>" for name in ("fim_prefix", "fim_suffix", "jupyter_text", "issue_start")],
+        *[f"    return x + 1{end}" for end in ("<reponame>", "<empty_output>", "<PRE>", " ▁<EOT>", "▁<EOT>")],
+    ],
+)
+def test_a_continuation_with_words_or_marks_around_it(text):
+    prompt = 'def f(x):\n    """One more."""\n'
+    answer = extract_continuation(text, "f", prompt)
+    held: dict[str, Any] = {}
+    exec(f"{prompt}{answer.value}" if answer.form == "completion" else answer.value or "", held)
+    assert held["f"](1) == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["    x.append(1)\n", "    x += 1\n    # ```\n    print(x)\n", "    [CODE]\n    CODE = 1\n    return x\n"],
+)
+def test_a_body_without_a_return_stays_one(body):
+    assert extract_continuation(body, "f", "def f(x):\n").value == body

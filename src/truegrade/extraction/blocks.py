@@ -18,6 +18,7 @@ import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 
 import msgspec
 
@@ -50,7 +51,7 @@ _WRAPS = "code|python|solution|program|completion"
 """Names between which models that were told to put their program: ``<code>``, ``[CODE]``."""
 _WRAP_END = rf"(?:</(?i:{_WRAPS})>|\[/(?:{_WRAPS.upper()})\])(?=(?:[ \t]*</\w{{1,20}}>){{0,3}}[ \t]*\r?$)"
 _STOP_TOKEN = pattern(
-    rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])<(?:{NAMED})>(?=\s*(?:\n|<|\Z))|{_WRAP_END}", re.MULTILINE
+    rf"{BARRED}|</s>|<file_sep>|<eos>|(?<![\"'`])▁?<(?:{NAMED})>(?=\s*(?:\n|<|\Z))|{_WRAP_END}", re.MULTILINE
 )
 
 
@@ -157,11 +158,16 @@ _WRAPPED = pattern(
     rf"^[ \t]*(?P<opens>(?:<(?i:{_WRAPS})>|\[(?:{_WRAPS.upper()})\]){{1,3}})(?:[ \t]*\r?\n)?|{_WRAP_END}",
     re.MULTILINE,
 )
+_LAST_LINE = pattern(r"(?:^|(?<=\n))[ \t]{0,20}\[EO[ST]\]\s{0,9}\Z")
 _FENCE_LINE = pattern(
     r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$"
     rf"|{_WRAP_END}(?=(?:\s*</\w{{1,20}}>){{0,3}}\s*\Z)",
     re.MULTILINE,
 )
+_GLUED = pattern(
+    r"^([ \t>]{0,20}(?:`{3,20}|~{3,20}))(?:[ \t]{0,4}[<\[?]|[ \t]{1,4}\w{1,30}[.!:,; \t])[^\n]*", re.MULTILINE
+)
+"""A fence, and behind it a sentence, a token, or a mark in question marks."""
 _MAX_MARK_LINE = 300
 """A longer line is not taken for a fence; keeps hostile lines cheap."""
 
@@ -185,6 +191,17 @@ def fenced_blocks(text: str) -> list[Fence]:
     return list(_blocks(text))
 
 
+def fences_of_masked(text: str) -> list[Fence]:
+    """The fenced blocks of a text whose marks are question marks; a fence may end with more on its line there."""
+
+    def parted(line: re.Match[str]) -> str:
+        behind = line[0][len(line[1]) :]
+        # The next turn's fence may begin on this line.
+        return f"{line[1]}\n{behind[1:]}" if "```" in behind else line[1] + " " * len(behind)
+
+    return fenced_blocks(_GLUED.sub(parted, text))
+
+
 def code_blocks(parser: Parser, text: str) -> list[Fence]:
     """The fenced blocks; without any, those in HTML's ``<pre><code>``, or between ``<code>``, ``[CODE]`` and the
     like, unless the text itself is Python."""
@@ -193,6 +210,13 @@ def code_blocks(parser: Parser, text: str) -> list[Fence]:
     if fenced or blocks is None or isinstance(parser.module(text), ast.Module):
         return fenced
     return list(blocks(text))
+
+
+def without_edges(text: str) -> str:
+    """A completion less a tag such as ``[PYTHON]`` in front and an ``[EOS]`` at its end, which both are Python."""
+    opened = _WRAPPED.match(text, len(text) - len(text.lstrip()))
+    text = text[opened.end() :] if opened and opened["opens"] else text
+    return _LAST_LINE.sub("", text)
 
 
 def without_fence_lines(text: str) -> str:
@@ -440,11 +464,12 @@ def spans(text: str, opening: str | re.Pattern[str], closing: str) -> list[str]:
 # no stop string takes the markers away.
 
 
-_BEGIN = pattern(r"\A(?:[^\n]*\n)*?[ \t]*\[BEGIN\](?:[ \t]*\r?\n|(?=[\w@#]))")
+_BEGIN = pattern(r"^[ \t]*\[BEGIN\](?:[ \t]*\r?\n|[ \t]?(?=[\w@#]))", re.MULTILINE)
 _DONE = pattern(r"^[ \t]*\[DONE\][ \t]*\r?$", re.MULTILINE)
 _GLUED_DONE = pattern(
     r"^[ \t]*\[DONE\][ \t]*\r?$|(?<=\S)\[DONE\][ \t]*(?:\r?\n(?![ \t])|\Z)|\[DONE\]\s*\Z", re.MULTILINE
 )
+_MOST_QUOTED = 20
 _NAMES_DONE = pattern(r"(?<![\w\[])DONE\b|\bDONE(?![\w\]])")
 
 
@@ -456,10 +481,25 @@ def between_markers(text: str, known: str = "") -> str:
         known: code that it goes on with.
     """
     glued = "[DONE]" in text and "```" not in text and not (_NAMES_DONE.search(text) or _NAMES_DONE.search(known))
-    done = (_GLUED_DONE if glued else _DONE).search(text)
-    kept = text[: done.start()] if done else text
-    begin = _BEGIN.match(kept)
-    return kept[begin.end() :] if begin else kept
+    if "[DONE]" not in text and "[BEGIN]" not in text:
+        return text
+    parser, fences = Parser(), fenced_blocks(text)
+
+    def first(marks: re.Pattern[str], end: int) -> re.Match[str] | None:
+        """The first that no Python quotes."""
+        for mark in islice(marks.finditer(text, 0, end), _MOST_QUOTED):
+            last = mark.start() + len(mark[0].rstrip())
+            shown = f"{text[: mark.start()]}{'?' * (last - mark.start())}{text[last:]}"
+            around = [(fence.start, fence.end) for fence in fences if fence.start <= mark.start() < fence.end]
+            codes = [textwrap.dedent(shown[begin:to]) for begin, to in around] or [shown, known + shown]
+            if not any(isinstance(parser.module(code), ast.Module) for code in codes):
+                return mark
+        return None
+
+    done = first(_GLUED_DONE if glued else _DONE, len(text))
+    end = done.start() if done else len(text)
+    begin = first(_BEGIN, end)
+    return text[begin.end() if begin else 0 : end]
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -487,8 +527,13 @@ def final_channel_of_choice(reply: str, function: str, read: Callable[[str], Ans
 
 def final_channel_of_program(reply: str, weigh: Weigh) -> FinalChannel:
     """The final channel of a reply that holds a program."""
+    return final_channel(reply, weigh, quoted_by_program(reply))
+
+
+def quoted_by_program(reply: str) -> Quoted:
+    """Tells the markers that a program in a reply quotes."""
     parser, text = Parser(), cache(lambda: masked(reply))
-    fences, ends = cache(lambda: fenced_blocks(text())), cache(lambda: thoughts_end(reply))
+    fences, ends = cache(lambda: fences_of_masked(text())), cache(lambda: thoughts_end(reply))
     said = cache(lambda: len(without_special_tokens(reply)))
     is_python = cache(lambda code: not isinstance(parser.module(code), Fault))
 
@@ -500,7 +545,7 @@ def final_channel_of_program(reply: str, weigh: Weigh) -> FinalChannel:
         over = [to for to in (len(reply), said()) if to >= end]
         return any(is_python(text()[begin:to]) for begin in {0, *begins[-_MAX_TRIES:]} for to in over)
 
-    return final_channel(reply, weigh, quoted)
+    return quoted
 
 
 def _weighing(read: Callable[[str], Answer]) -> Weigh:

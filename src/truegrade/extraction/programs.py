@@ -31,6 +31,7 @@ from truegrade.extraction.blocks import (
     final_channel_of_program,
     longest_start,
     unfenced_program,
+    without_edges,
     without_fence_lines,
     without_stop_token,
 )
@@ -71,9 +72,10 @@ _ATTEMPT = (
     "|implementation|alternative)"
 )
 _FORBIDS = pattern(
-    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:do not|don['\u2019]?t|never|avoid|ignore)\b"
-    r"(?!\s+(?:forget|worry|mind|hesitate|need))"
-    r"(?:[^.!?:;]{0,40}\b(?:this|that|these|the following|like so|below)\b|\s+(?:use|copy|submit|write)\W*$)"
+    r"(?:^|[.!?:;,(\u2014-]|\bbut\b|\bplease\b|\band\b)\W*(?:"
+    r"(?:do not|don['\u2019]?t|never)\s+(?:use|copy|submit|write)\W*$"
+    r"|(?:(?:do not|don['\u2019]?t|never)\s+(?:use|copy|submit|write|do|try|follow)|avoid|ignore)"
+    r"(?:\s+\w+)?\s+(?:like\s+)?(?:this|these|the following|so|(?:the code )?below)\b)"
     r"|\binstead of (?:this|these|the following)\b(?:\s+\w+)?\W*$|\b(?:what|how) not to\b|\bignore\)"
     r"|\b(?:should|must)(?: not|n['\u2019]t) be (?:done|written|used)|\bwould(?: not|n['\u2019]t) recommend this"
     r"|^\W*(?:(?:the|my|your|an?|here is|this is)\s+){0,2}"
@@ -83,8 +85,8 @@ _FORBIDS = pattern(
     re.IGNORECASE,
 )
 _CALLS_WRONG = pattern(
-    r"\b(?:wrong|incorrect|bad|broken|buggy|faulty|flawed|not (?:correct|right|recommended))"
-    rf"(?:\W+{_ATTEMPT})?(?:\s+again)?\W*$|\b(?:mistake is|tempted to|for reference only)\b"
+    r"\b(?<!not )(?<!not a )(?:wrong|incorrect|bad|broken|buggy|faulty|flawed|not (?:correct|right|recommended))"
+    rf"(?:\W+{_ATTEMPT})?(?:\s+again)?\W*$|\b(?:common mistake is|tempted to|for reference only)\b"
     r"|(?:(?:^|[(;,]|\b(?:but|why)\b)\W*"
     rf"(?:this|it|which|the (?:following|next|{_ATTEMPT} below))|\b{_ATTEMPT} that)"
     rf"(?:\s+{_ATTEMPT})?(?:\s+(?:would|will|still))?\s+(?:fails?|breaks?|crash(?:es)?"
@@ -95,6 +97,7 @@ _CALLS_WRONG = pattern(
 _MENDS = pattern(
     r"\b(?:fix|correct(?!\b)|repair|replac|handl|instead|rewr|better|improv|was\b|were\b)", re.IGNORECASE
 )
+_RETURNS = pattern(r"\b(?:return|yield|raise)\b")
 _TILDES = pattern(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
@@ -155,7 +158,7 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     """
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
-    parser, code = Parser(), as_source(between_markers(text, prefix))
+    parser, code = Parser(), without_edges(as_source(between_markers(text, prefix)))
     read = _reader(parser, entry_point, prefix, called_on)
     held = _field_with_program(code, read)  # which would be a body, if one that does nothing
     if held is not None and held.implements:
@@ -166,12 +169,14 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
         if whole is not None:
             return Answer(value=whole, found=step, form="completion")
     kept = continues_up_to_garbage(parser, goes_on, entry_point, prefix)
+    # A word in front of a fence is a body as well.
+    if kept is None or ("```" in code and not _RETURNS.search(kept)):
+        said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
+        if said.implements:
+            return said.answer
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
-    if said.implements:
-        return said.answer
     return (
         Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
         if parser.used_up
@@ -222,9 +227,11 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
 def _field_with_program(text: str, read: Callable[[str], _Reading]) -> _Reading | None:
     """What the only field of a JSON object holds that holds a program, right or wrong; None where none does."""
     fields = {name: read(value) for name, value in texts_of_object(text).items()}
-    programs = {name: held for name, held in fields.items() if held.implements} or {
-        name: held for name, held in fields.items() if held.weight is Weight.ATTEMPT and held.answer.value
-    }
+    programs = (
+        {name: held for name, held in fields.items() if held.implements and held.weight is Weight.ANSWER}
+        or {name: held for name, held in fields.items() if held.implements}  # by an import alone
+        or {name: held for name, held in fields.items() if held.weight is Weight.ATTEMPT and held.answer.value}
+    )
     if not programs:
         return None
     if len({held.answer.value for held in programs.values()}) > 1:

@@ -137,12 +137,13 @@ BARRED = r"<[|｜][\w▁ :]{1,40}[|｜]?>|<[\w▁:]{1,40}[|｜]>|\[\|[\w▁ :]{1
 """Pattern of tokens that are nothing else, wherever they stand."""
 NAMED = (
     r"s|bos|eos|pad|unk|mask|sep|cls|eod|eo[abhmpt]|EO[DST]|PAD|UNK|end|_end|endoftext|end_of_(?:text|turn|utterance)"
-    r"|file_sep|EOS_TOKEN|seed:eos|fim_(?:pad|middle)|reserved_\d{1,4}|extra_id_\d{1,3}|unused\d{1,4}|SPECIAL_\d{1,4}"
+    r"|file_sep|EOS_TOKEN|seed:eos|fim_(?:pad|middle|prefix|suffix)|reserved_\d{1,4}|extra_id_\d{1,3}|unused\d{1,4}|SPECIAL_\d{1,4}"
+    r"|issue_(?:start|comment|closed)|jupyter_\w{1,12}|reponame|gh_stars|empty_output|PRE|SUF|MID"
 )
 """Names between angles: of Llama 2, Mistral and T5 (``<unk>``, ``<pad>``), Gemma, StarCoder, InternLM (``<eoa>``),
 MOSS (``<eom>``), ChatGLM (``<eop>``), TeleChat (``<_end>``), Baichuan (``<reserved_106>``) and others."""
 _LAST = pattern(
-    rf"(?:{BARRED}|</s>|<(?:{NAMED})>|\[EO[ST]\]|\[(?:gMASK|unused\d{{1,3}})\]|\[e~\[|\|ENDOFTEXT\|)\Z"
+    rf"(?:{BARRED}|</s>|▁?<(?:{NAMED})>|\[EO[ST]\]|\[(?:gMASK|unused\d{{1,3}})\]|\[e~\[|\|ENDOFTEXT\|)\Z"
 )
 """The others, of tokenizers without bars, are taken for tokens at the end of a text alone."""
 _LONGEST = 46
@@ -255,6 +256,12 @@ def final_channel(text: str, weigh: Weigh = words, quoted: Quoted = lambda start
     return reply.channel(reply.runs[-1][0][0], reply.runs[-1][-1][1])
 
 
+def thoughts_across(text: str, quoted: Quoted) -> tuple[str, str]:
+    """The families of a thought begun before the text and of one that goes on behind it; empty for none."""
+    reply = _Reply(text, words, quoted)
+    return reply.ended, reply.cut
+
+
 def masked(text: str) -> str:
     """The text with question marks for every marker and special token."""
     return _MARKER.sub(lambda marker: "?" * len(marker.group()), text) if _SIGN.search(text) else text
@@ -277,7 +284,10 @@ class _Reply:
     def __init__(self, text: str, weigh: Weigh, quoted: Quoted) -> None:
         self._text, self._weigh, self._quoted = text, weigh, quoted
         self._asked = self._read = 0
-        self.cut = False
+        self.cut = ""
+        """The family of a thought that nothing ends."""
+        self.ended = ""
+        """That of an end that no beginning stands before."""
         self.runs: list[list[tuple[int, int]]] = [[]]
         """Passages outside thoughts: thoughts stand between runs, ends that nothing opened inside a run."""
         self._tokens: list[tuple[int, int]] = []
@@ -342,11 +352,12 @@ class _Reply:
                 self._keep(start, at)
                 thinking = family
             elif kind == "e":
+                self.ended = self.ended or (family if len(self.runs) == 1 else "")
                 self._keep(start, at, blank=False)
                 start = end
             elif _TOKEN.match(marker.group()):
                 self._tokens.append((at, end))
-        self.cut = bool(thinking)
+        self.cut = thinking
         if not thinking:
             self._keep(start, len(self._text))
 
