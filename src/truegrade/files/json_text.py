@@ -64,16 +64,24 @@ def decode(content: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     """
     try:
         return decoder.decode(content)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
+    except msgspec.DecodeError as error:
+        if isinstance(error, msgspec.ValidationError) and "out of range" not in str(error):
+            raise
         try:
-            value = json.loads(content)
+            value = json.loads(content, parse_int=_number)
         except ValueError:
             value = msgspec.UNSET
         if value is msgspec.UNSET:
             raise
         return convert(value, decoder.type)
+
+
+def _number(digits: str) -> int | float:
+    """A whole number; one of more digits than Python reads is an infinity."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def convert(value: Any, kind: type[T]) -> T:
