@@ -16,7 +16,6 @@ from truegrade.grading.programs import EXECUTES, arrange, look_at_values
 from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
-from truegrade.sandbox.wire import CANNOT_GO_ON
 
 # ----------------- Named rules that decide whether a function's output is right, given the reference's output.
 # The rules are those of evalplus/evalplus@26d6d00 (evalplus/eval/__init__.py, _special_oracle.py), with five
@@ -284,9 +283,9 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
     Returns:
         With the mark ``tests-inside`` where the tests may run what the program returned.
     """
-    marks = (TESTS_INSIDE,) if EXECUTES.search(task.tests) else ()
-    judged = from_outcome(_by_tests(task, program, executor), marks=marks)
-    if judged.reason is Reason.GRADER_ERROR and judged.detail.startswith(CANNOT_GO_ON) and task.reference:
+    outcome = _by_tests(task, program, executor)
+    judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if EXECUTES.search(task.tests) else ())
+    if outcome.stopped_by_program and task.reference:
         wholes = dict.fromkeys((task.reference, task.prefix + task.reference))  # of some tasks it is a body
         if any(_by_tests(task, whole, executor).status == Reason.PASSED for whole in wholes):
             return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)

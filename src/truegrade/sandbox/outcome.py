@@ -46,6 +46,11 @@ class Outcome:
     exit_code: int | None = None
     """Of a script: minus the signal, if one ended it; None if it was still running when the run ended."""
 
+    @property
+    def stopped_by_program(self) -> bool:
+        """Whether tests that had seen the program could not go on: its doing, if they can on another."""
+        return self.status == wire.GRADER_ERROR and self.detail.startswith(wire.CANNOT_GO_ON)
+
 
 MAX_VALUE_MEMORY = 96 << 20
 """Bytes of memory that a value may take in the process that supervises programs."""
