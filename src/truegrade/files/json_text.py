@@ -99,7 +99,10 @@ def convert(value: Any, kind: type[T]) -> T:
 def place_of(error: msgspec.ValidationError) -> tuple[str, str | None]:
     """What is wrong, and the dotted name of the field, from the words of msgspec."""
     sentence, _, place = str(error).partition(" - at `$")
-    return sentence, place.rstrip("`").lstrip(".") or None
+    place = place.rstrip("`").lstrip(".")
+    if missing := _MISSING.fullmatch(sentence):
+        sentence, place = "the field is missing", f"{place}.{missing[1]}".lstrip(".")
+    return sentence, place or None
 
 
 def read_json(path: Path, kind: type[T], advice: str = "is the file whole?") -> T:
@@ -155,6 +158,7 @@ _NAME = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
 _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
 _HEAD = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]\]?\s*(?:#.*)?")
 _TOML_KEY = re.compile(rf"\s*({_NAMES})\s*=")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
 
