@@ -121,10 +121,14 @@ def import_file(
     return run
 
 
-def tell_faults(faults: RowFaults, notice: Notice) -> None:
-    """Name the rows that could not be used."""
+def tell_faults(
+    faults: RowFaults,
+    notice: Notice,
+    outcome: str = "the row is left out or counts as missing, the others are graded",
+) -> None:
+    """Name the rows that could not be used, and say what becomes of them."""
     for error in faults.first:
-        notice(f"{error}; the row is left out or counts as missing, the others are graded")
+        notice(f"{error}; {outcome}")
     if faults.count > len(faults.first):
         notice(f"{faults.first[0].path}: {faults.count} such rows in all; the first {len(faults.first)} are named")
 
