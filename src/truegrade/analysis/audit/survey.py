@@ -213,8 +213,8 @@ def _entries(
         yield from ((place, None, None, fields) for place, fields in inspect_rows(source, faults))
         return
     if is_code_reasoning(source):
-        rows = code_reasoning_rows(source, known, faults)
-        yield from ((place, None, None, fields) for place, fields in rows)
+        answered = code_reasoning_rows(source, known, faults)
+        yield from ((place, None, None, fields) for place, fields in answered)
         return
     if not is_evalplus_results(source) and _lines_are_rows(head):
         yield from (("", line, None, unnest(value)) for line, value in _lines(source, faults))
@@ -399,9 +399,7 @@ def survey(
     problems = benchmark.by_id()
     ids = index_ids(problems, benchmark.left_out)
     noted = faults or RowFaults(refusing=False)
-    target = ImportTarget(
-        benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=ids, faults=noted
-    )
+    target = ImportTarget(benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=ids, faults=noted)
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     recorded: list[RecordedVerdict] = []
     differing: list[FieldDifference] = []
