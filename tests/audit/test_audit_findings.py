@@ -1,5 +1,6 @@
 """The audit of synthetic files with real gradings: every finding where it belongs, and none where it does not."""
 
+import json
 import math
 
 import pytest
@@ -256,6 +257,35 @@ def test_bad_rows_and_unknown_tasks_are_refused(tmp_path):
         examine(lines(tmp_path / "a.jsonl", [{"task_id": "Toy/999", "completion": "x"}]))
     with pytest.raises(BadRecord, match="no completion"):
         examine(lines(tmp_path / "b.jsonl", [{"task_id": "Toy/1", "completion": None}]))
+
+
+GOOD = json.dumps({"task_id": "Toy/1", "completion": right(1)})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"completion": "x"}',
+        '{"task_id": "Toy/0", "completion": 4}',
+        '{"task_id": "Toy/99", "completion": "x"}',
+        '{"task_id": "Toy/0"',
+        '"Toy/0"',
+        '{"task_id": "Toy/0", "completion": ' + "[" * 5000 + "]" * 5000 + "}",
+    ],
+)
+@pytest.mark.parametrize("first", [False, True])
+def test_a_bad_row_does_not_refuse_the_others(tmp_path, bad, first):
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join([bad, GOOD] if first else [GOOD, bad]) + "\n")
+    told = []
+    assert examine(path, notice=told.append).samples == 1
+    assert len(told) == 1 and f"line {1 if first else 2}" in told[0]
+
+
+def test_a_number_of_thousands_of_digits_is_no_fault(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{GOOD[:-1]}, "n": {"9" * 5000}}}\n')
+    assert examine(path).samples == 1
 
 
 def test_every_code_is_explained():

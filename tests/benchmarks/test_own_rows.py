@@ -238,6 +238,14 @@ def test_a_header_names_and_words(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
+        ({"id": "a\0b"}, "field 'id': holds a NUL character"),
+        ({"prefix": "x\0"}, "field 'prefix': holds a NUL character"),
+        ({"prompt": "a \ud800 b"}, "field 'prompt': holds half a surrogate pair"),
+        ({"tests": ["assert double(1) == 2 # \ud800"]}, "field 'tests[0]': holds half a surrogate pair"),
+        ({"reference": "def double(x):\n    return 2 * x # \ud800"}, "field 'reference': holds half"),
+        ({"files": {"a\ud800": ""}}, "field 'files': holds half a surrogate pair"),
+        ({"entry_point": "a b"}, "field 'entry_point': 'a b' is no name that Python can define"),
+        ({"entry_point": "class"}, "field 'entry_point': 'class' is no name that Python can define"),
         ({"tests": None}, "field 'tests': expected"),
         ({"prompt": ...}, "field 'prompt': the field is missing"),
         ({"tests": ...}, "field 'tests': the field is missing"),

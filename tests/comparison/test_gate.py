@@ -1,12 +1,15 @@
 """Gates: whether a condition holds, how often it would by chance, and what it finds."""
 
+import json
 import random
+import re
 
 import msgspec
 import pytest
 from click.testing import CliRunner
 from comparison_runs import build, single
 
+from support import scripted_server as scripted
 from truegrade.analysis import gate
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.gate import comparison_condition, gate_comparison, gate_lines, gate_run, run_condition
@@ -226,6 +229,36 @@ def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, coarse, tmp_pa
     assert code == 3 and "gate `rate < 0.5` holds for pass@1 under strict@" in said
     assert told(*asked, "--fail-if", "missing")[0] == 0
     assert told(*asked, "--fail-if", "rate")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"), [("rate < 0.5 or missing > 3", 0), ("rate < 1.5 or missing > 3", 3), ("missing", 3)]
+)
+def test_a_gate_judges_each_of_several_runs_where_samples_are_missing(coarse, tmp_path, rule, code):
+    def answered(body):
+        asked = re.search(r"Write f(\d)", str(body))[1]
+        if asked == "3":
+            return scripted.error(400, "no")
+        return scripted.Answer(scripted.chat(f"```python\ndef f{asked}(x):\n    return x\n```"))
+
+    for name, functions in (("a", (0, 1, 2, 3)), ("b", (4,))):
+        rows = [
+            {
+                "id": f"{each}",
+                "prompt": f"Write f{each}(x): x.",
+                "entry_point": f"f{each}",
+                "tests": f"assert f{each}(1) == 1",
+                "reference": f"def f{each}(x):\n    return x\n",
+            }
+            for each in functions
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with scripted.scripted_server(answered) as server:
+        words = ["run", *(str(tmp_path / f"{name}.jsonl") for name in "ab"), "--model", "openai/m"]
+        words += ["--base-url", server.url, "--out", str(tmp_path / "runs"), "--fail-if", rule]
+        done = CliRunner(env={"OPENAI_API_KEY": "x"}).invoke(main, words)
+    assert done.exit_code == code, done.output
+    assert done.stderr.count("gate `") == 2
 
 
 def runs_paths(runs):

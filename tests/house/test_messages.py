@@ -119,6 +119,7 @@ def test_every_argument_that_a_message_names_is_one():
         ("grade", "raise `n` or lower `ks`", "raise -n or lower -k"),
         ("data", "ask for fewer (`size`)", "ask for fewer (--size)"),
         (None, "choose another `out`", "choose another --out"),
+        ("run", "Object missing required field `model`", "Object missing required field `model`"),
         ("run", "no `nonsense`, see `truegrade list models`", "no `nonsense`, see `truegrade list models`"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_bad_line_is_named(tmp_path):
     file.write_bytes(lines(completion()) + b'{"task_id": 1}\n')
     with pytest.raises(BadRecord) as caught:
         Replay.open(file)
-    assert str(caught.value).startswith(f"{file}, line 2: no completion: ")
+    assert str(caught.value).startswith(f"{file}, line 2, field 'benchmark': no completion: ")
 
 
 @pytest.mark.parametrize(

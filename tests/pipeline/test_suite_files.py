@@ -57,7 +57,7 @@ def test_a_file_says_what_a_suite_can_say(write):
 
 
 FAULTS = {
-    "no benchmarks": (HEAD, "missing required field `benchmarks`", None, None),
+    "no benchmarks": (HEAD, "the field is missing", None, "benchmarks"),
     "an unknown key": (HEAD + "colour = 1\n" + FIRST, "no key 'colour'", 3, "colour"),
     "a mistyped key of a benchmark": (
         HEAD + FIRST + SECOND + "limt = 3\n", "no key 'limt', did you mean 'limit'?", 8, "benchmarks[1].limt",
@@ -65,7 +65,7 @@ FAULTS = {
     "a number that is too small": (HEAD + "n = 0\n" + FIRST, "Expected `int` >= 1", 3, "n"),
     "a wrong type": (HEAD + FIRST + SECOND + "n = true\n", "got `bool`", 8, "benchmarks[1].n"),
     "a benchmark without a name": (
-        HEAD + FIRST + "[[benchmarks]]\nn = 1\n", "required field `name`", 6, "benchmarks[1]",
+        HEAD + FIRST + "[[benchmarks]]\nn = 1\n", "the field is missing", 6, "benchmarks[1].name",
     ),
     "a benchmark that is none": (
         HEAD + FIRST + SECOND.replace("mbpp", "mbp"), "no benchmark 'mbp'; did you mean mbpp", 7,

@@ -18,7 +18,7 @@ AGAIN = "; the file is truegrade's own: install truegrade again"
 BROKEN = {
     "prompts without a source": (
         "prompts/index.toml", PromptEntry, ('source = "ours"\n', ""),
-        ", line 11, field 'agentcoder.mbpp.named_task': Object missing required field `source`",
+        ", line 11, field 'agentcoder.mbpp.named_task.source': the field is missing",
     ),
     "prompts with a key too many": (
         "prompts/index.toml", PromptEntry, ("placeholders.lg", "placeholder.lg"),

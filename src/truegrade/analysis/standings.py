@@ -215,6 +215,8 @@ class PairStanding(msgspec.Struct, frozen=True, kw_only=True):
     """What must be known of the numbers."""
     failure: str | None
     """Why it is not complete, and None where it is."""
+    only_short: bool = False
+    """It is not complete only because samples are missing; the others are graded and counted."""
     so_far: RunCount | None = None
     """Of one that was begun and is not complete."""
 
@@ -270,7 +272,13 @@ def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -
 
 
 def pair_standing(
-    run: Run | Path, profiles: Sequence[str], *, benchmark: str, model: str, failure: str | None
+    run: Run | Path,
+    profiles: Sequence[str],
+    *,
+    benchmark: str,
+    model: str,
+    failure: str | None,
+    only_short: bool = False,
 ) -> PairStanding:
     """What a pair has come to.
 
@@ -279,6 +287,7 @@ def pair_standing(
         profiles: ids of those that it was to be graded under.
         benchmark, model: names.
         failure: why it is not complete; None to say so where the grader failed, as its summary tells.
+        only_short: whether the reason is that samples are missing, and no other.
     """
     folder = run.path if isinstance(run, Run) else run
     opened = run if isinstance(run, Run) else Run.open(folder) if (folder / "manifest.json").exists() else None
@@ -292,7 +301,9 @@ def pair_standing(
         found = [each for each in summary.profiles if each.profile in profiles]
         counted = [_standing(opened, each, None) for each in found]
         warnings, cutoff = summary.warnings, summary.cutoff
-        if failure is None and (errors := sum(len(each.grader_errors) for each in found)):
+        errors = sum(len(each.grader_errors) for each in found)
+        only_short = only_short and not errors
+        if failure is None and errors:
             failure = f"the grader failed on {errors} samples, which are not counted: truegrade grade {folder}"
     return PairStanding(
         benchmark=benchmark,
@@ -306,6 +317,7 @@ def pair_standing(
         cutoff=cutoff,
         warnings=warnings,
         failure=failure,
+        only_short=only_short,
         so_far=None if opened is None or failure is None else count_so_far(opened),
     )
 

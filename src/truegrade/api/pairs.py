@@ -394,12 +394,14 @@ def _carried_out(pair: _Pair, budget: _SharedBudget, progress: Progress, *, fail
     except TruegradeError as error:
         failure = pair.told(str(error))
     budget.ended(pair)
-    return _standing(pair, done or pair.folder, failure)
+    only_short = done is not None and failure is not None and failure == done.shortfall
+    return _standing(pair, done or pair.folder, failure, only_short=only_short)
 
 
-def _standing(pair: _Pair, of: Run | Path, failure: str | None) -> PairStanding:
+def _standing(pair: _Pair, of: Run | Path, failure: str | None, *, only_short: bool = False) -> PairStanding:
+    profiles = [profile.id for profile in pair.profiles]
     return pair_standing(
-        of, [profile.id for profile in pair.profiles], benchmark=pair.benchmark, model=pair.model, failure=failure
+        of, profiles, benchmark=pair.benchmark, model=pair.model, failure=failure, only_short=only_short
     )
 
 

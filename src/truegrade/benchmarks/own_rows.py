@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from keyword import iskeyword
 from pathlib import Path
 from typing import Literal
 
@@ -192,23 +193,50 @@ def task_of(row: BenchmarkRow) -> Task:
     return _Row(Path("rows"), 1, row, Header()).task()
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+_MAY_HOLD_HALF = re.compile(r"(id|tags|change|packages)\b|tests\[\d+\]\.")
+_MAY_HOLD_NUL = re.compile(r"(prompt|tags|change|packages)\b|tests\[\d+\]\.|files\.")
+"""Fields that are compared or shown, and neither run nor written to files."""
+
+
+def _texts(value: object, field: str) -> Iterator[tuple[str, str]]:
+    """Every text of a row, keys included, with the dotted name of its field."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, list | tuple):
+        for place, each in enumerate(value):
+            yield from _texts(each, f"{field}[{place}]")
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            name = f"{field}.{key}" if field else key
+            yield field or key, key
+            yield from _texts(each, name)
+
+
 class _Row:
     """A row on its way to a task: every fault is told with its line and field."""
 
     def __init__(self, path: Path, line: int, row: BenchmarkRow, header: Header) -> None:
         self._path, self._line, self._row, self._header = path, line, row, header
+        for field, text in _texts(msgspec.to_builtins(row), ""):
+            if _HALF.search(text) and not _MAY_HOLD_HALF.match(field):
+                raise self._fault(field, "holds half a surrogate pair, which is no text; take it out")
+            if "\0" in text and not _MAY_HOLD_NUL.match(field):
+                raise self._fault(field, "holds a NUL character, which is for data alone; take it out")
         if not row.prompt.strip():
             raise self._fault("prompt", "is empty; say what is asked")
 
     def task(self) -> Task:
         """What the row asks."""
-        row = self._row
+        row, name = self._row, self._row.entry_point
+        if name is not None and row.prefix is None and (not name.isidentifier() or iskeyword(name)):
+            raise self._fault("entry_point", f"{name!r} is no name that Python can define; correct it")
         if row.framework is not None:
             return self.suite(row.framework)
         for field in ("module", "files"):
             if getattr(row, field):
                 raise self._fault(field, "is for modules of unit tests; name what runs them in framework")
-        return self.program() if row.entry_point is None else self.function(row.entry_point)
+        return self.program() if name is None else self.function(name)
 
     def suite(self, framework: Literal["unittest", "pytest"]) -> SuiteTask:
         """What a module of unit tests is about, be it a function, a class or a whole module."""

@@ -238,13 +238,15 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
 
     In --fail-if, rate, rate_low and rate_high are the first number of each profile and its interval, as shares;
     missing counts samples without a verdict, warnings those of the summary. Where samples are missing, a rule on
-    the rate holds unless it bounds missing: 'rate < 0.6 or missing > 3'.
+    the rate holds unless it bounds missing: 'rate < 0.6 or missing > 3'. Of several runs each is held against it.
     """
     from truegrade import api
     from truegrade.analysis.gate import run_condition
     from truegrade.pipeline.suites import is_suite
 
     condition = None if fail_if is None else run_condition(fail_if)
+    pairs: Sequence[PairStanding] = ()
+    made: list[Path] = []
     given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
     models = given.pop("model", ())
     if ungraded:
@@ -259,31 +261,40 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
                 raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
         found = run_suite(benchmark, models=models, **given)
         code = _show_pairs(found.pairs, found if as_json else None, found.folder, found.left_out)
-        made = [pair.run for pair in found.pairs]
+        pairs = found.pairs
     elif len(benchmark) > 1 or len(models) > 1:
         from truegrade.api.pairs import run_all
 
         pairs = run_all(benchmark, **({"models": models} if models else {}), **given)
         code = _show_pairs(pairs, pairs if as_json else None, pairs[0].run.parent)
-        made = [pair.run for pair in pairs]
     else:
         given.pop("skip_missing", None)  # of one benchmark nothing is left without its data
         model = dict(zip(("model",), models, strict=False))
         finished, code = _show(lambda: api.run(benchmark[0], **model, **given), as_json)
-        made = [finished.path]
+        made = [] if code else [finished.path]
+    if condition is not None:
+        # What is missing is for the rule to judge, as it is of a single run.
+        judged = [pair for pair in pairs if pair.failure is None or pair.only_short]
+        if pairs:
+            code = EXIT_INCOMPLETE if len(judged) < len(pairs) else 0
+        _end_if_held(condition, made or [pair.run for pair in judged])
     if code:
         sys.exit(code)
-    if condition is not None:
-        _end_if_held(condition, made)
 
 
 def _end_if_held(condition: Condition, made: Sequence[Path]) -> None:
     """Hold a condition against the summary of every run."""
+    from msgspec.structs import replace
+
     from truegrade.analysis.gate import gate_lines, gate_run
     from truegrade.pipeline.summary import read_summary
     from truegrade.store import Run
 
-    results = [result for path in made for result in gate_run(condition, read_summary(Run.open(path)))]
+    results = [
+        result if len(made) == 1 else replace(result, of=f"{result.of} in {path}")
+        for path in made
+        for result in gate_run(condition, read_summary(Run.open(path)))
+    ]
     end_if_held(results, partial(gate_lines, condition))
 
 

@@ -88,8 +88,9 @@ class Named(click.types.StringParamType):
 # Messages name arguments as Python has them, between backquotes; here they become options of the command line.
 
 
-ARGUMENT = re.compile(r"`([a-z]\w*)(?:=(True|False))?`")
-"""A mark in a message: `` `limit` ``, `` `allow_unsafe=True` ``; see `truegrade.errors.UserError`."""
+ARGUMENT = re.compile(r"(?<!required field )(?<!unknown field )`([a-z]\w*)(?:=(True|False))?`")
+"""A mark in a message: `` `limit` ``, `` `allow_unsafe=True` ``; see `truegrade.errors.UserError`. The words of
+msgspec mark a field of a file in the same way."""
 
 _running: list[click.Context] = []
 """The command of this process: click knows it in the thread that runs it alone, and grading threads send notes."""

@@ -64,16 +64,24 @@ def decode(content: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     """
     try:
         return decoder.decode(content)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
+    except msgspec.DecodeError as error:
+        if isinstance(error, msgspec.ValidationError) and "out of range" not in str(error):
+            raise
         try:
-            value = json.loads(content)
+            value = json.loads(content, parse_int=_number)
         except ValueError:
             value = msgspec.UNSET
         if value is msgspec.UNSET:
             raise
         return convert(value, decoder.type)
+
+
+def _number(digits: str) -> int | float:
+    """A whole number; one of more digits than Python reads is an infinity."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def convert(value: Any, kind: type[T]) -> T:
@@ -91,7 +99,10 @@ def convert(value: Any, kind: type[T]) -> T:
 def place_of(error: msgspec.ValidationError) -> tuple[str, str | None]:
     """What is wrong, and the dotted name of the field, from the words of msgspec."""
     sentence, _, place = str(error).partition(" - at `$")
-    return sentence, place.rstrip("`").lstrip(".") or None
+    place = place.rstrip("`").lstrip(".")
+    if missing := _MISSING.fullmatch(sentence):
+        sentence, place = "the field is missing", f"{place}.{missing[1]}".lstrip(".")
+    return sentence, place or None
 
 
 def read_json(path: Path, kind: type[T], advice: str = "is the file whole?") -> T:
@@ -147,6 +158,7 @@ _NAME = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
 _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
 _HEAD = re.compile(rf"\s*(\[\[?)\s*({_NAMES})\s*\]\]?\s*(?:#.*)?")
 _TOML_KEY = re.compile(rf"\s*({_NAMES})\s*=")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import BadRecord, UserError
-from truegrade.files.json_text import UNREADABLE, checksum_fits, decode, encode
+from truegrade.files.json_text import UNREADABLE, checksum_fits, decode, encode, place_of
 from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample, no_sample
 from truegrade.models.providers import PROVIDERS, is_local
 from truegrade.records import Attempt, Completion, Prompt, SampleKey, sha256_json
@@ -121,8 +121,9 @@ def read_completions(file: Path) -> Iterator[Completion]:
             except UNREADABLE as error:
                 if not line.endswith(b"\n"):
                     return
-                problem = f"no completion: {error}; a file of another harness is read by `truegrade grade`"
-                raise BadRecord(file, problem, line=number) from None
+                said, field = place_of(error) if isinstance(error, msgspec.ValidationError) else (error, None)
+                problem = f"no completion: {said}; a file of another harness is read by `truegrade grade`"
+                raise BadRecord(file, problem, line=number, field=field) from None
 
 
 # ---------------- A model in front of which stands the response cache: an equal request is not paid for twice.

@@ -103,7 +103,7 @@ def import_file(
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         name += "" if importer.sniff(source) else f"-{slug(importer.name)}"
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
-        _tell(faults, notice)
+        tell_faults(faults, notice)
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
         if scored > covered:
             notice(f"{run.path} holds {scored} problems of {path} already; all of them are scored")
@@ -121,10 +121,14 @@ def import_file(
     return run
 
 
-def _tell(faults: RowFaults, notice: Notice) -> None:
-    """Name the rows that could not be used."""
+def tell_faults(
+    faults: RowFaults,
+    notice: Notice,
+    outcome: str = "the row is left out or counts as missing, the others are graded",
+) -> None:
+    """Name the rows that could not be used, and say what becomes of them."""
     for error in faults.first:
-        notice(f"{error}; the row is left out or counts as missing, the others are graded")
+        notice(f"{error}; {outcome}")
     if faults.count > len(faults.first):
         notice(f"{faults.first[0].path}: {faults.count} such rows in all; the first {len(faults.first)} are named")
 

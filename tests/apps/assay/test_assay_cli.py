@@ -199,7 +199,7 @@ def test_bad_input_is_one_line(words, said):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("no json", "labels.jsonl, line 1: is not JSON"),
+        ("no json", "labels.jsonl, line 1: not a whole JSON value"),
         ('{"problem": "micro-repair/0", "program": "x", "label": "maybe", "source": "me"}', "field 'label'"),
         ('{"problem": "nowhere", "program": "x", "label": "right", "source": "me"}', "no problem 'nowhere'"),
     ],

@@ -45,20 +45,26 @@ def test_a_label_is_a_claim(file, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([ROW, {**ROW, "label": "good"}], "line 2, field 'label': Invalid enum value 'good'"),
-        ([{**ROW, "program": 3}], "line 1, field 'program': Expected `str`, got `int`"),
+        ([ROW, {**ROW, "label": "good"}], "line 2, field 'label': 'good' is neither right nor wrong"),
+        ([{**ROW, "program": 3}], "line 1, field 'program': expected str, got int"),
         ([ROW, {"problem": "p/1"}], "line 2, field 'program': the field is missing"),
         ([{**ROW, "problem": "p/2"}], "line 1, field 'problem': no problem 'p/2'; did you mean p/1?"),
         ([{**ROW, "program": " "}], "line 1, field 'program': holds no program"),
         ([ROW, {**ROW, "label": "wrong"}], "line 2, field 'label': line 1 says that this program is right"),
-        ([ROW, '{"problem" 1}'], "line 2: is not JSON"),
+        ([ROW, '{"problem" 1}'], "line 2: not a whole JSON value"),
         ([], "holds no rows"),
     ],
 )
 def test_a_bad_line_is_named(file, rows, said):
-    with pytest.raises(BadRecord) as raised:
-        read_labels(file(*rows), ["p/1"])
-    assert said in str(raised.value) and "labels.jsonl" in str(raised.value)
+    path, told = file(*rows), []
+    if ROW in rows:
+        assert [each.source for each in read_labels(path, ["p/1"], notice=told.append)] == ["set"]
+        assert told[0].endswith("; the line is left out, the others are used")
+    else:
+        with pytest.raises(BadRecord) as raised:
+            read_labels(path, ["p/1"])
+        told.append(str(raised.value))
+    assert len(told) == 1 and said in told[0] and "labels.jsonl" in told[0]
 
 
 HEAD = 'def triple(x):\n    """Three times x."""\n'

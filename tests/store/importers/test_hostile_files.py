@@ -213,3 +213,13 @@ def test_a_pointer_and_another_encoding_are_named_as_what_they_are(tmp_path, mon
     said = " ".join(result.output.split())
     assert "file.jsonl" in said
     assert f"is a {name} pointer" in said if name.startswith("git") else f"is {name[:6]}" in said
+
+
+@pytest.mark.parametrize(
+    "mark, name", [(b"\x28\xb5\x2f\xfd", "zstandard"), (b"\xfd7zXZ\0", "xz"), (b"BZh91AY&SY", "bzip2")]
+)
+def test_what_others_compressed_is_named_as_what_it_is(tmp_path, mark, name):
+    path = tmp_path / "file.jsonl.packed"
+    path.write_bytes(mark + b"\x00\xff")
+    result = CliRunner().invoke(main, ["grade", "-b", "humaneval", str(path)], terminal_width=400)
+    assert result.exit_code == 2 and f"is compressed with {name}, and gzip is read" in result.output

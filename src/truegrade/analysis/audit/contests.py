@@ -19,7 +19,7 @@ from truegrade.extraction.parsing import Fault, Parser
 from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.executor import Executor
-from truegrade.pipeline.importing import questions_of
+from truegrade.pipeline.importing import questions_of, tell_faults
 from truegrade.pipeline.verdicts import Progress
 from truegrade.profiles import open_profile
 from truegrade.profiles.contest_profile import CONTEST_LIMITS
@@ -27,7 +27,7 @@ from truegrade.records import Answer, ContestTask, Problem, Reason
 from truegrade.sandbox import Sandbox
 from truegrade.statistics.tally import OFFICIAL, Scale, published_metrics
 from truegrade.store.importers.livecodebench import Evaluation, is_evaluation, read_evaluation
-from truegrade.store.importers.reading import SourceFile
+from truegrade.store.importers.reading import RowFaults, SourceFile
 
 # -------------------------- Consistency of an ``_eval.json``: whether its metrics follow from its own results.
 
@@ -313,8 +313,13 @@ def audit_contests(evidence: Evidence, benchmark: Benchmark | None = None) -> Au
     with SourceFile(evidence.path) as source:
         if is_evaluation(source):
             return audit_evaluation(source, NAME)
-        submissions = read_submissions(source, {} if benchmark is None else questions_of(benchmark))
+        faults = RowFaults(refusing=False)
+        submissions = read_submissions(source, {} if benchmark is None else questions_of(benchmark), faults)
         digest = source.sha256()
+    if faults.first and not submissions.items:
+        raise faults.first[0]
+    if benchmark is None:
+        tell_faults(faults, evidence.notice)
     submitted = submissions.items
     problems = submissions.problems if benchmark is None else public_only(benchmark.by_id())
     several = evidence.workers or os.cpu_count() or 1

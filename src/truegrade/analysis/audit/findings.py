@@ -14,13 +14,14 @@ import msgspec
 from truegrade.analysis.audit.survey import AuditSurvey, survey
 from truegrade.benchmarks.base import Benchmark
 from truegrade.pipeline.grade import grade_run
-from truegrade.pipeline.importing import identity_of
+from truegrade.pipeline.importing import identity_of, tell_faults
 from truegrade.pipeline.verdicts import Progress, VerdictTable, counted, verdict_table
 from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.records import UNANSWERED, Estimate, Problem, SampleKey
 from truegrade.statistics import TaskTally
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts, VerdictKind
+from truegrade.store.importers.reading import RowFaults
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
 
@@ -186,14 +187,17 @@ def regrade(evidence: Evidence, benchmark: Benchmark, graded: Run | None = None)
     What ``graded``, a run of the same file, has a verdict on is not graded once more.
 
     Raises:
-        BadRecord: a row is at fault.
+        BadRecord: no row can be used.
         SandboxError: this machine cannot run programs.
     """
     problems, profile = benchmark.by_id(), find_profile(evidence.profile)
     with tempfile.TemporaryDirectory(prefix="truegrade-audit-") as folder:
         run = Run.create_or_resume(Path(folder), _manifest(evidence.path, benchmark))
+        faults = RowFaults(refusing=False)
         with run.append_completions() as journal:
-            surveyed = survey(evidence.path, benchmark, journal.append)
+            surveyed = survey(evidence.path, benchmark, journal.append, faults)
+        if graded is None:  # who graded the file has told of its rows
+            tell_faults(faults, evidence.notice)
         if graded is not None:
             _take_over(graded, run, profile)
         grade_run(

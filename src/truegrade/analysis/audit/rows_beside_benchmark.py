@@ -35,7 +35,7 @@ from truegrade.records import (
 from truegrade.store.importers.execution_reasoning import answers
 from truegrade.store.importers.livecodebench import AnswerRow, read_rows
 from truegrade.store.importers.logs import EvalScopeRow, Output, samples_of
-from truegrade.store.importers.reading import SourceFile, json_lines, typed
+from truegrade.store.importers.reading import RowFaults, SourceFile, json_lines, typed
 from truegrade.store.importers.samples import PLUS_SETS, form_of
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -118,9 +118,9 @@ def _main_value(values: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
     return values[name] if name in values else next(iter(values.values()), None)
 
 
-def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def inspect_rows(source: SourceFile, faults: RowFaults) -> Iterator[tuple[str, dict[str, Any]]]:
     """The samples of a log of Inspect, each with its place in it; the prompt is all that was asked."""
-    for place, sample in samples_of(source):
+    for place, sample in samples_of(source, faults):
         passed, output = sample.passed, sample.output or Output()
         yield (
             place,
@@ -137,9 +137,11 @@ def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def code_reasoning_rows(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def code_reasoning_rows(
+    source: SourceFile, known: Collection[str], faults: RowFaults
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The replies of a code-reasoning run, each with the place of its record and the verdict recorded of it."""
-    for answer in answers(source, known):
+    for answer in answers(source, known, faults):
         fields = {"task_id": answer.problem_id, "response": answer.text, "model": answer.model}
         yield answer.place, {**fields, **dict([answer.verdict] if answer.verdict else [])}
 
@@ -379,24 +381,31 @@ class Submissions(msgspec.Struct, frozen=True, kw_only=True):
     """Questions whose stored pass@1 is not the share of true flags."""
 
 
-def read_submissions(source: SourceFile, questions: Mapping[str, str] = NO_QUESTIONS) -> Submissions:
+def read_submissions(
+    source: SourceFile, questions: Mapping[str, str] = NO_QUESTIONS, faults: RowFaults | None = None
+) -> Submissions:
     """Every answer of a file: a JSON array of rows, lm-eval's samples, or EvalScope's predictions and reviews.
 
     Args:
         source: the file.
         questions: ids by the words of the question, for EvalScope's rows, which hold no id.
+        faults: told of a row of another shape; None to raise it.
 
     Raises:
-        BadRecord: not such a file; lists of one row differ in length.
+        BadRecord: not such a file, or a row is at fault and nobody is told.
     """
-    path = source.path
+    path, noted = source.path, faults or RowFaults()
     array = source.head.lstrip()[:1] == b"["
-    rows = list(read_rows(source) if array else _of_lines(source, questions))
+    rows = list(read_rows(source, noted) if array else _of_lines(source, questions, noted))
     items: list[Submitted] = []
     counts = Counter(str(row.question_id) for _, row in rows)
     samples: Counter[str] = Counter()
     for place, row in rows:
-        items += _submitted(path, place, row, samples[str(row.question_id)])
+        try:
+            items += _submitted(path, place, row, samples[str(row.question_id)])
+        except BadRecord as error:
+            noted.add(error)
+            continue
         samples[str(row.question_id)] += len(row.programs)
     several = any(place.startswith(_LINE) for place, _ in rows)  # a line holds one of a question's samples
     stated = [row for _, row in rows if row.graded_list and row.pass_at_1 is not None]
@@ -428,26 +437,37 @@ def _public(row: AnswerRow) -> tuple[str, Problem] | None:
     return name, Problem(id=name, benchmark="livecodebench", dataset_sha256="", cluster=name, task=task)
 
 
-def _of_lines(source: SourceFile, questions: Mapping[str, str]) -> Iterator[tuple[str, AnswerRow]]:
+def _of_lines(
+    source: SourceFile, questions: Mapping[str, str], faults: RowFaults
+) -> Iterator[tuple[str, AnswerRow]]:
     """The rows of lm-eval and EvalScope, one sample or one document a line."""
-    path = source.path
     first_filter: Any = None
     named: dict[str, str] = {}
-    for line, fields in json_lines(source, dict[str, Any]):
+    for line, fields in json_lines(source, dict[str, Any], faults):
         if "resps" in fields:
             first_filter = fields.get("filter") if first_filter is None else first_filter
-            if fields.get("filter") == first_filter:
-                yield f"line {line}", _of_lm_eval(path, line, fields)
-        elif {"index", "model_output"} <= fields.keys() or {"index", "sample_score"} <= fields.keys():
-            row = typed(path, fields, EvalScopeRow, inside=f"{_LINE}{line}")
-            question = row.question or ""
-            own = questions.get(question) or named.setdefault(question, f"{_LINE}{line}")
-            yield f"{_LINE}{line}", _of_evalscope(own, question, row, unnest(fields).get("passed"))
-        else:
-            problem = (
-                "neither lm-eval's row (doc, resps) nor EvalScope's (index, sample_score); is it the right file?"
-            )
-            raise BadRecord(path, problem, line=line)
+            if fields.get("filter") != first_filter:
+                continue
+        try:
+            row = _of_line(source.path, line, fields, questions, named)
+        except BadRecord as error:
+            faults.add(error)
+            continue
+        yield row
+
+
+def _of_line(
+    path: Path, line: int, fields: dict[str, Any], questions: Mapping[str, str], named: dict[str, str]
+) -> tuple[str, AnswerRow]:
+    if "resps" in fields:
+        return f"line {line}", _of_lm_eval(path, line, fields)
+    if {"index", "model_output"} <= fields.keys() or {"index", "sample_score"} <= fields.keys():
+        row = typed(path, fields, EvalScopeRow, inside=f"{_LINE}{line}")
+        question = row.question or ""
+        own = questions.get(question) or named.setdefault(question, f"{_LINE}{line}")
+        return f"{_LINE}{line}", _of_evalscope(own, question, row, unnest(fields).get("passed"))
+    problem = "neither lm-eval's row (doc, resps) nor EvalScope's (index, sample_score); is it the right file?"
+    raise BadRecord(path, problem, line=line)
 
 
 def _of_lm_eval(path: Path, line: int, fields: dict[str, Any]) -> AnswerRow:

@@ -32,11 +32,11 @@ from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.patterns import pattern
 from truegrade.pipeline.importing import questions_of
 from truegrade.records import CasesTask, Completion, Form, FunctionTask, OracleTask, Problem, SampleKey
-from truegrade.store.importers import index_ids, match_id
+from truegrade.store.importers import index_ids
 from truegrade.store.importers.base import UNKNOWN_MODEL, ImportTarget
 from truegrade.store.importers.execution_reasoning import is_code_reasoning
 from truegrade.store.importers.logs import is_inspect_log
-from truegrade.store.importers.reading import SourceFile, json_lines, typed
+from truegrade.store.importers.reading import RowFaults, SourceFile, json_lines, keys_of_later_lines, typed
 from truegrade.store.importers.samples import EVAL, is_evalplus_results, named_raw, tasks
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,10 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rows(
-    source: SourceFile, known: Collection[str] = (), questions: Mapping[str, str] = MappingProxyType({})
+    source: SourceFile,
+    known: Collection[str] = (),
+    questions: Mapping[str, str] = MappingProxyType({}),
+    faults: RowFaults | None = None,
 ) -> Iterator[RawRow]:
     """Stream the rows of a file: JSON Lines line by line, a JSON document as a whole.
 
@@ -178,28 +181,43 @@ def read_rows(
         source: a file of completions.
         known: ids of the benchmark's problems; result files of code-reasoning runs are read by them.
         questions: ids by the words of the question, for rows that hold these and no id.
+        faults: told of a row that is not JSON, or lacks an id or a text; None to raise it.
 
     Raises:
-        BadRecord: not JSON, or a row without an id or a text; names line and field.
+        BadRecord: the file cannot be read, or a row is at fault and nobody is told; names line and field.
     """
-    path = source.path
-    for place, line, key, value in _entries(source, known):
-        if not isinstance(value, dict):
-            raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
-        yield _row(path, place, line, questions.get(value.get("question", "")) if key is None else key, value)
+    path, noted = source.path, faults or RowFaults()
+    for place, line, key, value in _entries(source, known, noted):
+        try:
+            if not isinstance(value, dict):
+                raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
+            row = _row(path, place, line, _named(value, questions) if key is None else key, value)
+        except BadRecord as error:
+            noted.add(error)
+            continue
+        yield row
 
 
-def _entries(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
+def _named(fields: Mapping[str, Any], questions: Mapping[str, str]) -> str | None:
+    """The id of the question whose words a row holds."""
+    question = fields.get("question")
+    return questions.get(question) if isinstance(question, str) else None
+
+
+def _entries(
+    source: SourceFile, known: Collection[str], faults: RowFaults
+) -> Iterator[tuple[str, int | None, str | None, Any]]:
     """Place, line, key and value of each row."""
     path, head = source.path, source.head.lstrip()
     if is_inspect_log(source):
-        yield from ((place, None, None, fields) for place, fields in inspect_rows(source))
+        yield from ((place, None, None, fields) for place, fields in inspect_rows(source, faults))
         return
     if is_code_reasoning(source):
-        yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(source, known))
+        answered = code_reasoning_rows(source, known, faults)
+        yield from ((place, None, None, fields) for place, fields in answered)
         return
-    if head[:1] == b"{" and not is_evalplus_results(source) and _first_line_is_a_row(head):
-        yield from (("", line, None, unnest(value)) for line, value in _lines(source))
+    if not is_evalplus_results(source) and _lines_are_rows(head):
+        yield from (("", line, None, unnest(value)) for line, value in _lines(source, faults))
         return
     document = source.document
     if isinstance(document, list):
@@ -218,10 +236,10 @@ def _entries(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, 
         raise BadRecord(path, "expected rows: JSON Lines, a list or an object of rows")
 
 
-def _lines(source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(source: SourceFile, faults: RowFaults) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of JSON Lines; of lm-eval's, which repeat the responses for each filter, those of the first."""
     first_filter: Any = None
-    for line, value in json_lines(source, dict[str, Any]):
+    for line, value in json_lines(source, dict[str, Any], faults):
         if "resps" in value:
             first_filter = value.get("filter") if first_filter is None else first_filter
             if value.get("filter") != first_filter:
@@ -229,8 +247,12 @@ def _lines(source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
         yield line, value
 
 
-def _first_line_is_a_row(head: bytes) -> bool:
-    """Whether a file that begins with an object holds one object a line; a long first line is cut by the head."""
+def _lines_are_rows(head: bytes) -> bool:
+    """Whether a file holds one object a line; a long first line is cut by the head, and one may be damaged."""
+    if any(not keys.isdisjoint((*ID_FIELDS, *NESTING)) for keys in keys_of_later_lines(head)):
+        return True
+    if head[:1] != b"{":
+        return False
     first, newline, rest = head.partition(b"\n")
     try:
         value = decode(first, msgspec.json.Decoder())
@@ -360,28 +382,38 @@ class AuditSurvey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return tuple(facts[sample].sha256 for sample in sorted(facts))
 
 
-def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None]) -> AuditSurvey:
+def survey(
+    path: Path, benchmark: Benchmark, keep: Callable[[Completion], None], faults: RowFaults | None = None
+) -> AuditSurvey:
     """Read a file to its end.
 
     Args:
         path: of completions, in a shape that is read above.
         benchmark: what they answer.
         keep: gets every sample as a completion that can be graded.
+        faults: told of each row that cannot be used.
 
     Raises:
-        BadRecord: a row is at fault; names line and field.
+        BadRecord: no row can be used; names line and field.
     """
     problems = benchmark.by_id()
     ids = index_ids(problems, benchmark.left_out)
-    target = ImportTarget(benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=ids)
+    noted = faults or RowFaults(refusing=False)
+    target = ImportTarget(benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=ids, faults=noted)
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     recorded: list[RecordedVerdict] = []
     differing: list[FieldDifference] = []
     models: Counter[str] = Counter()
     with SourceFile(path) as source:
-        for row in read_rows(source, target.ids.exact, questions_of(benchmark)):
-            id_ = match_id(row.raw_id, target.ids, path=path, line=row.line, field=row.place or "task_id")
-            start = _position(path, row, samples[id_])
+        for row in read_rows(source, target.ids.exact, questions_of(benchmark), noted):
+            id_ = target.problem(row.raw_id, path, line=row.line, field=row.place or "task_id")
+            if id_ is None:
+                continue
+            try:
+                start = _position(path, row, samples[id_])
+            except BadRecord as error:
+                noted.add(error)
+                continue
             for completion in _completions(row, id_, start, target):
                 samples[id_][completion.sample] = _fact(row, completion, problems[id_])
                 models.update([completion.model] if completion.model != UNKNOWN_MODEL else [])
@@ -391,6 +423,8 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
             differing += differences(shared, problems[id_])
         digest = source.sha256()
     if not any(samples.values()):
+        if noted.first:
+            raise noted.first[0]
         raise BadRecord(path, "holds no completion; is it the right file?")
     return AuditSurvey(
         path=path,

@@ -296,7 +296,7 @@ def harden(
             raise UserError(f"{loaded.name}: {type(problem.task).__name__} has no calls that a test could add")
     companions = find_companions(loaded.name, chosen.values(), folder, notice)
     claims: dict[str, list[ClaimedProbe]] = {}
-    for claimed in read_labels(Path(labels), chosen.keys()) if labels else ():
+    for claimed in read_labels(Path(labels), chosen.keys(), notice=notice) if labels else ():
         claims.setdefault(claimed.probe.problem_id, []).append(claimed)
     settings = sha256_json([_LINES, options, loaded.dataset_sha256, sorted(companions), claims])
     journal = _beside(place, JOURNAL_ENDING)

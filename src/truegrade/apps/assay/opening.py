@@ -262,7 +262,7 @@ def _claims(
         raise UserError("`labels` and `replies` belong to one benchmark; assay the others by themselves")
     known = {problem.id: problem for benchmark in opened for problem in benchmark.problems}
     left_out = {id_: why for benchmark in opened for id_, why in benchmark.left_out.items()}
-    read = read_labels(Path(labels), known.keys(), left_out) if labels else []
+    read = read_labels(Path(labels), known.keys(), left_out, notice=notice) if labels else []
     read += [claimed for run_ in replies for claimed in replies_of(Path(run_), known.values(), notice=notice)]
     claims: dict[str, list[ClaimedProbe]] = {}
     for claimed in read:

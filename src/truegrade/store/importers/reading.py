@@ -52,10 +52,14 @@ _ZEROS = {
     b"\1\0\1\0": "UTF-16BE",
 }
 """Encoding by which of the first four bytes are zero (1), where no mark is there (RFC 4627, section 3)."""
-_POINTERS = {
+_OTHERS = {
     b"version https://git-lfs.github.com/spec/": "is a git-lfs pointer, not the file itself; run git lfs pull",
     b"/annex/objects/": "is a git-annex pointer, not the file itself; run git annex get FILE",
+    b"\x28\xb5\x2f\xfd": "is compressed with zstandard, and gzip is read; unpack it: zstd -d FILE",
+    b"BZh91AY&SY": "is compressed with bzip2, and gzip is read; unpack it: bunzip2 FILE",
+    b"\xfd7zXZ\0": "is compressed with xz, and gzip is read; unpack it: unxz FILE",
 }
+"""What files begin with that hold something else, and what to do."""
 MISSING_FIELD = "the field is missing; every entry needs it"
 SHOWN_FAULTS = 5
 """Bad rows of a file that are named; the others are counted."""
@@ -205,7 +209,7 @@ def reading(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[
 
 
 def refuse_other_content(path: Path, head: bytes) -> None:
-    """See that a file is neither a pointer to one that lies elsewhere nor text in another encoding than UTF-8.
+    """See that a file is no pointer to one that lies elsewhere, nor compressed or encoded as is not read.
 
     Args:
         path: the file.
@@ -214,7 +218,7 @@ def refuse_other_content(path: Path, head: bytes) -> None:
     Raises:
         BadRecord: it is one of these.
     """
-    for mark, problem in _POINTERS.items():
+    for mark, problem in _OTHERS.items():
         if head.startswith(mark):
             raise BadRecord(path, problem)
     zeros = bytes(byte == 0 for byte in head[:4])

@@ -60,7 +60,7 @@ def invoke(*arguments):
         ('names = ["solved"]', 'names = ["solved", "patch"]', "objectives.reference", "no number for 'patch'"),
         ('names = ["solved"]', "names = []", "objectives.names", "at least one"),
         ('choose = "solved"', 'choose = "weighted_sum"', "objectives.choose", "no score 'weighted_sum'"),
-        ('choose = "solved"', "", "objectives", "missing required field `choose`"),
+        ('choose = "solved"', "", "objectives.choose", "the field is missing"),
         ("ranks = [2, 4]", "ranks = [4, 2]", None, "not in rising order"),
         ("ranks = [2, 4]", "rank = [2, 4]", "space", "unknown field `rank`"),
         ("longest = 512", 'lessons = "coralx"', "training.lessons", "lessons are of quixbugs"),
@@ -93,7 +93,7 @@ def test_what_is_wrong_is_named(tmp_path, before, after, field, message):
         (b"\0", None, "not TOML"),
         (b"seed = " + b"9" * 5000, 1, "longer than 2048 bytes"),
         (b"x = 1e99999", None, "unknown field `x`"),
-        (b"", None, "missing required field `name`"),
+        (b"", None, "field 'name': the field is missing"),
     ],
 )  # fmt: skip
 def test_bytes_that_nobody_writes_are_one_sentence(tmp_path, content, line, message):

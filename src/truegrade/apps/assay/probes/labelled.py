@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import msgspec
 
 from truegrade.apps.assay.records import Probe, make_probe
-from truegrade.datasets.download import parse_json, read_content
-from truegrade.datasets.rows import parse_rows
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.grading.programs import assemble
+from truegrade.pipeline.importing import tell_faults
 from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import Profile, open_stored
 from truegrade.records import (
@@ -31,6 +30,7 @@ from truegrade.records import (
     Reason,
     SampleKey,
 )
+from truegrade.store.importers.reading import RowFaults, SourceFile, json_lines
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.run import Run
 
@@ -51,38 +51,56 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
     problem: str
     program: str
-    label: Claim
+    label: str
+    """A `Claim`."""
     source: str
 
 
 def read_labels(
-    path: Path, problems: Collection[str], left_out: Mapping[str, str] = MappingProxyType({})
+    path: Path,
+    problems: Collection[str],
+    left_out: Mapping[str, str] = MappingProxyType({}),
+    *,
+    notice: Notice = ignore,
 ) -> list[ClaimedProbe]:
     """Labelled programs of a JSON Lines file: ``problem``, ``program``, ``label`` (right or wrong) and ``source``.
 
     ``problems`` are the ids that programs may be for, ``left_out`` says why others are not among them; a program
-    that stands there twice for one is read once. The file may be compressed with gzip.
+    that stands there twice for one is read once. The file may be compressed with gzip. A line that is no such row,
+    names a problem that is not known, or contradicts an earlier one is left out, which ``notice`` is told.
 
     Raises:
-        BadRecord: a line is no such row, names a problem that is not known, or contradicts an earlier one; names
-            file, line and field.
+        BadRecord: no line can be used; names file, line and field of the first.
     """
-    content = read_content(path)
     found: dict[str, tuple[int, ClaimedProbe]] = {}
-    rows = parse_rows(path, content, _Row)
-    for (line, _), row in zip(parse_json(path, content), rows, strict=True):
-        if row.problem not in problems:
-            why = left_out.get(row.problem)
-            known = f"it is left out: {why}" if why else UnknownName("problem", row.problem, problems)
-            raise BadRecord(path, f"{known}; correct it or leave the line out", line=line, field="problem")
-        if not row.program.strip():
-            raise BadRecord(path, "holds no program; leave the line out", line=line, field="program")
-        made = _claimed(row.problem, "labelled", row.program, row.label, row.source)
-        earlier, same = found.setdefault(made.probe.id, (line, made))
-        if same.claim != row.label:
-            problem = f"line {earlier} says that this program is {same.claim}; keep one of the two"
-            raise BadRecord(path, problem, line=line, field="label")
+    faults = RowFaults(refusing=False)
+    with SourceFile(path, hashed=False) as source:
+        for line, row in json_lines(source, _Row, faults):
+            field, problem = _fault(row, problems, left_out)
+            if not problem:
+                made = _claimed(row.problem, "labelled", row.program, cast(Claim, row.label), row.source)
+                earlier, same = found.setdefault(made.probe.id, (line, made))
+                if same.claim != row.label:
+                    field = "label"
+                    problem = f"line {earlier} says that this program is {same.claim}; keep one of the two"
+            if problem:
+                faults.add(BadRecord(path, problem, line=line, field=field))
+    if not found:
+        raise faults.first[0] if faults.first else BadRecord(path, "holds no rows; see docs/assay.md")
+    tell_faults(faults, notice, "the line is left out, the others are used")
     return [claimed for _, claimed in found.values()]
+
+
+def _fault(row: _Row, problems: Collection[str], left_out: Mapping[str, str]) -> tuple[str, str]:
+    """The field of a row that is at fault, and how; nothing of a row that can be used."""
+    if row.problem not in problems:
+        why = left_out.get(row.problem)
+        return "problem", f"it is left out: {why}" if why else str(UnknownName("problem", row.problem, problems))
+    if not row.program.strip():
+        return "program", "holds no program"
+    if row.label not in get_args(Claim):
+        return "label", f"{row.label!r} is neither right nor wrong; write one of these"
+    return "", ""
 
 
 def replies(
