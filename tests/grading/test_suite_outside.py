@@ -610,3 +610,48 @@ def test_a_run_beside_the_tests_proves_nothing_of_a_program_that_reaches_into_th
             problem, Answer(value=silent + task.reference, found="", form="program"), sandbox
         )
     assert TESTS_INSIDE in judged.marks or not judged.passed
+
+
+REPORT = (
+    "open('in.txt', 'w').write('a b')\nreport('in.txt', 'out.txt')\n"
+    "self.assertEqual(open('out.txt').read().strip(), '2')"
+)
+REPORTS = "def report(a, b):\n    open(b, 'w').write(str(len(open(a).read().split())))\n"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "    open('log.txt', 'w').write('done')\n",
+        "    import os, shutil\n    shutil.copy(b, b + '.bak2'); os.chmod(b, 0o600); os.utime(a)\n",
+        "    import os\n    os.mkdir('cache')\n",
+    ],
+)
+def test_what_no_test_asks_for_marks_no_right_program(graded, more):
+    task = suite(REPORT, REPORTS, "report")
+    judged = graded(task, REPORTS + more)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "class ValueError(Exception): pass\ndef f(n): raise ValueError('bad')\n",
+        "E = type('ValueError', (Exception,), {})\ndef f(n): raise E('bad')\n",
+        "class KeyError(BaseException): pass\ndef f(n): raise KeyError('bad')\n",
+    ],
+)
+def test_a_class_that_has_the_name_of_a_built_in_one_is_another(graded, program):
+    task = suite(
+        "with self.assertRaises((ValueError, KeyError)):\n    f(-1)", "def f(n): raise ValueError('bad')\n", "f"
+    )
+    assert (graded(task, task.reference).reason, graded(task, task.reference).marks) == (Reason.PASSED, ())
+    assert not graded(task, program).passed
+
+
+def test_an_exception_may_be_of_two_built_in_classes(graded):
+    program = "class Lost(ValueError, KeyError): pass\ndef f(n): raise Lost('bad')\n"
+    for name in ("ValueError", "KeyError", "LookupError"):
+        task = suite(f"with self.assertRaises({name}):\n    f(-1)", f"def f(n): raise {name}('bad')\n", "f")
+        judged = graded(task, program)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged

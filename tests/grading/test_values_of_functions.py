@@ -25,6 +25,9 @@ SHARED = "def f(x, held=[]):\n    held.append(x)\n    return held\n"
 CHANGES = "def f(x):\n    x.append(1)\n"
 COPIES = "def f(x):\n    x = x + [1]\n"
 
+KEEPS = "def f(x):\n    for one in x:\n        if one > 1: yield one\n"
+DRAINS = "def f(x):\n    while x:\n        if (one := x.pop(0)) > 1: yield one\n"
+
 
 @pytest.mark.parametrize(
     "tests, right, wrong",
@@ -36,6 +39,8 @@ COPIES = "def f(x):\n    x = x + [1]\n"
         ("a, b = f(2)\na.append(1)\nassert b == [0, 0]", ZEROS, ONE_ROW),
         ("f(1).append(2)\nassert f(1) == [1]", FRESH, SHARED),
         ("a = [0]\nf(a)\nassert a == [0, 1]", CHANGES, COPIES),
+        ("a = [1, 2]\nassert list(f(a)) == [2]\nassert a == [1, 2]", KEEPS, DRAINS),
+        ("a = [1, 2]\nassert list(f(a)) == [2]\nassert not a", DRAINS, KEEPS),
         (
             "def check(candidate):\n    a = [0]\n    candidate(a)\n    assert a == [0, 1]\ncheck(f)",
             CHANGES,
@@ -82,3 +87,9 @@ RAISED = "try:\n    f(-1)\n    assert False\nexcept ValueError as error:\n    as
 def test_what_an_exception_says_crosses(graded, program):
     assert graded(RAISED, f"{program}\ndef f(n):\n    raise Bad(n)\n").passed
     assert not graded(RAISED, "def f(n):\n    raise ValueError(n)\n").passed
+
+
+def test_an_exception_of_a_package_is_known_by_its_name(graded):
+    tests = "import json\ntry:\n    f('x')\n    assert False\nexcept json.JSONDecodeError as error:\n    pass"
+    assert graded(tests, "import json\ndef f(x):\n    return json.loads(x)\n").passed
+    assert not graded(tests, "def f(x):\n    raise ValueError(x)\n").passed

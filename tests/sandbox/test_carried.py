@@ -196,7 +196,12 @@ def test_a_defaultdict_makes_the_values_that_the_programs_makes():
     assert not table.doubts
 
 
-@pytest.mark.parametrize("factory", [itertools.count().__next__, object, lambda: float("nan"), lambda: 1 / 0])
+COUNT = itertools.count()
+
+
+@pytest.mark.parametrize(
+    "factory", [itertools.count().__next__, object, lambda: float("nan"), lambda: 1 / 0, lambda: next(COUNT)]
+)
 def test_what_makes_other_values_each_time_or_none_that_crosses_is_a_doubt(factory):
     table, _ = sides(f=lambda: defaultdict(factory, a=1))
     assert table.named("f")() == {"a": 1} and table.doubts

@@ -12,6 +12,7 @@ did what it says: one that had worked on copies of its arguments would have said
 from __future__ import annotations
 
 from operator import is_
+from types import CodeType
 
 from truegrade.sandbox.decode import UNBOUNDED
 from truegrade.sandbox.encode import encode
@@ -35,6 +36,8 @@ TABLES = frozenset({"ndarray", "DataFrame", "Series"})
 MAX_MADE = 200
 """Characters of the text of a value that a defaultdict makes."""
 _FACTORIES = {kind.__name__: kind for kind in (list, dict, set, int, float, str, bool, tuple, bytes)}
+_MAKERS = frozenset({*_FACTORIES, "collections", "defaultdict", "deque", "OrderedDict", "Counter"})
+"""Names that a function may use that makes the same each time."""
 
 
 class Unfit(Exception):
@@ -68,14 +71,16 @@ def said_of(value: Any) -> str:
 
 
 def _made_by(factory: Callable[[], Any]) -> str:
-    """What is said of a function that makes values: of two that it makes, if they are equal."""
+    """What is said of a function that makes values, if it can but make the same again."""
+    code = getattr(factory, "__code__", None)
+    if type(code) is not CodeType or code.co_freevars or code.co_argcount or not _MAKERS.issuperset(code.co_names):
+        return "?"
     try:
-        one, other = factory(), factory()
+        one = factory()
         if kind_of(one) and kind_of(one) not in TABLES and not one:
-            return f"+{said_of(one)}" if said_of(one) == said_of(other) else "?"
+            return f"+{said_of(one)}"
         text = repr(one)
-        same = text == repr(other) and type(one) is type(other) and len(text) <= MAX_MADE
-        return f"={text}" if same and repr(_literal(text)) == text else "?"
+        return f"={text}" if len(text) <= MAX_MADE and repr(_literal(text)) == text else "?"
     except Exception:
         return "?"
 

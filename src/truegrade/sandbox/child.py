@@ -576,13 +576,18 @@ def failed(token: bytes, error: BaseException) -> Message:
     return ("failed", token, status, describe(error)[3])
 
 
-def describe(error: BaseException) -> tuple[tuple[str, ...], str, tuple[Any, ...], str]:
-    """An exception as plain data: types up to the nearest built-in one, that, arguments if they travel, and
+def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...], str]:
+    """An exception as plain data: its own types, the nearest built-in ones, arguments if they travel, and
     ``Type: message``."""
-    kinds = type(error).__mro__
-    above = next(place for place, kind in enumerate(kinds) if kind in _EXCEPTIONS)
-    base = kinds[above].__name__
-    names = tuple([kind.__name__[:MAX_TEXT] for kind in kinds[:above][:MAX_BASES]] or [base])
+    built_in: list[type] = []
+    own: list[type] = []
+    for kind in type(error).__mro__:
+        if kind not in _EXCEPTIONS:
+            own += [kind] * (kind is not object)
+        elif not any(issubclass(each, kind) for each in built_in):
+            built_in.append(kind)
+    bases = tuple([kind.__name__ for kind in built_in])
+    names = tuple([kind.__name__[:MAX_TEXT] for kind in own[:MAX_BASES]] or bases[:1])
     name = names[0]
     try:
         message = str(error)[:MAX_TEXT]
@@ -593,7 +598,7 @@ def describe(error: BaseException) -> tuple[tuple[str, ...], str, tuple[Any, ...
         args = error.args
     except Exception:  # they do not travel, or their own code failed
         args = (message,)
-    return names, base, args, f"{name}: {message}" if message else name
+    return names, bases, args, f"{name}: {message}" if message else name
 
 
 def disable(names: Sequence[str]) -> None:

@@ -368,6 +368,10 @@ class _Encoder:
             self.value(value, depth + 1)
 
     def iterator(self, value: Any, depth: int) -> None:
+        self.several(b"G", self.drain(value), depth)
+
+    def drain(self, value: Any) -> tuple[bool, list[Any]]:
+        """What is left in an iterator, and ahead of that whether there was more than is taken."""
         # Of the type, as `for` does: an attribute of the object named so is not what iterates.
         advance = type(value).__next__
         items: list[Any] = []
@@ -378,7 +382,7 @@ class _Encoder:
             except StopIteration:
                 break
             cut = len(items) > MAX_DRAINED
-        self.several(b"G", (cut, items[:MAX_DRAINED]), depth)
+        return cut, items[:MAX_DRAINED]
 
     def numpy(self, value: Any, *, scalar: bool) -> None:
         """Arrays and scalars of plain numbers, strings and times; the rest of numpy is opaque."""

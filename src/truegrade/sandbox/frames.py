@@ -5,7 +5,7 @@
                         ("ready", token)                    inside: the guard is up, the source runs next
                         ("value", token, value)             what the call returned
                         ("digest", token, sha256)           what stands for a value too large to send
-                        ("raised", token, types, base, args, text)   the exception it raised
+                        ("raised", token, types, bases, args, text)   the exception it raised
                         ("failed", token, status, detail)   the run is over
                         ("code", token, bytes)              of a script, before it runs, where asked for: its code
                         ("end", token)                      the source ran to its end

@@ -310,11 +310,11 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
 
 def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandIns | None:
     """Give the tests what stands for the program; the table of the objects that cross, where some do."""
+    link.namespace, link.given = namespace, frozenset(namespace)
     if job["files"]:
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"
-        link.mirror, link.namespace = Mirror(keeps=not job["carries"]), namespace
-        link.given = frozenset(namespace)
+        link.mirror = Mirror(keeps=not job["carries"])
     if job["classes"] is None:
         proxies = {name: proxy(link, name) for name in job["names"]}
         link.offered = tuple(proxies.values())
@@ -333,7 +333,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
     if job["carries"]:
         table.words = frozenset(_WORD.findall(job["tests"]))
         if link.mirror is not None:
-            link.mirror.tie = table.tie_files
+            link.mirror.tie, link.mirror.tests = table.tie_files, job["tests"]
     link.offered = (*offered.values(), Remote)
     namespace.update(offered)
     namespace[FAILED] = link.note_failure

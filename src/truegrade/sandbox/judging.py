@@ -258,29 +258,28 @@ _ENDS_LOOPS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
 def rebuild(
-    names: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any], given: Container[str] = ()
+    names: Any, bases: Any, args: Any, text: Any, namespace: dict[str, Any], given: Container[str] = ()
 ) -> BaseException:
-    """The program's exception as one of a built-in type, or of a new type of its name below one.
+    """The program's exception as one of a built-in type, or of a new type of its name below such.
 
     Args:
-        names, base, args, text: as the program says (`truegrade.sandbox.child.describe`).
+        names, bases, args, text: as the program says (`truegrade.sandbox.child.describe`).
         namespace: of the tests: an exception of such a name that stands in it, or in a module in it, is the one.
         given: names of the tests' source that the program knows too; it can raise no other class of theirs.
     """
-    kind = _EXCEPTIONS.get(base) if type(base) is str else None
-    told = type(names) is tuple and names and len(names) <= MAX_BASES and {*map(type, names)} == {str}
-    if kind is None or not told or type(args) is not tuple or type(text) is not str:
+    told = all(type(one) is tuple and one and len(one) <= MAX_BASES for one in (names, bases))
+    if not told or {*map(type, (*names, *bases))} != {str} or type(args) is not tuple or type(text) is not str:
         return RuntimeError("the program described its exception in no known form")
-    if issubclass(kind, _ENDS_LOOPS):
-        kind = RuntimeError
-    if issubclass(kind, UnicodeError) and any(type(one) is int and one < 0 for one in args):
+    kinds = [_EXCEPTIONS.get(name, RuntimeError) for name in bases]
+    kinds = [RuntimeError if issubclass(kind, _ENDS_LOOPS) else kind for kind in kinds]
+    if issubclass(kinds[0], UnicodeError) and any(type(one) is int and one < 0 for one in args):
         return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
     try:
-        named = kind
-        if names[0] != base:
+        named = kinds[0]
+        if names[0] != bases[0]:
             found = [_exception_in(namespace, name, given) for name in names]
-            above = next(filter(None, found), kind)
-            named = above if found[0] else type(names[0], (above,), {})
+            above = [kind for kind in found if kind is not None][:1]
+            named = found[0] or type(names[0], tuple(dict.fromkeys(above or kinds)), {})
         error = _made(named, args)
         message = text.removeprefix(names[0]).removeprefix(": ")
         if len(message) < MAX_TEXT and str(error) != message:  # what it says is not its arguments alone
@@ -304,7 +303,7 @@ def _exception_in(namespace: dict[str, Any], name: str, given: Container[str]) -
     for held in list(namespace.values()):
         found = vars(held).get(name) if type(held) is module else held
         if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
-            tests_own = found.__module__ == TESTS_MODULE and name not in given
+            tests_own = found.__module__ in (TESTS_MODULE, "builtins") and name not in given
             steers = issubclass(found, _ENDS_LOOPS) or any(map(_steers_tests, found.__mro__))
             return None if tests_own or steers else found
     return None

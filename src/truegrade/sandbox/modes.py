@@ -401,7 +401,7 @@ def _result(run: Supervisor, token: bytes) -> CallResult:
             return CallResult(encoded)
         case ("digest", _, bytes(sha256)) if len(sha256) == DIGEST_BYTES:
             return CallResult(digest=Digest(sha256))
-        case ("raised", _, tuple(), str(), tuple(), str(text)):
+        case ("raised", _, tuple(), tuple(), tuple(), str(text)):
             return CallResult(error=one_line(text))
         case ("failed", _, *claim):
             raise Stop(*wire.of_program(tuple(claim)))

@@ -128,6 +128,8 @@ class ObjectTable:
         """Whether a value crossed as one of a class above its own (`truegrade.sandbox.encode.reduction`)."""
         self.shares = False
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
+        self.drawn: dict[int, tuple[Any, tuple[bool, list[Any]]]] = {}
+        """By id, iterators that the message holds, and what was in them."""
         self.unsent: set[int] = set()
         """Carried values that are still to cross."""
 
@@ -187,10 +189,11 @@ class ObjectTable:
             Unencodable: only if strict.
         """
         self._gone += self.let_go()
-        first, owned = self._next, len(self._owned)
+        first, owned, self.drawn = self._next, len(self._owned), {}
         try:
             parts = self._written(value, max_bytes, made, raised)
-            if self.carries and self._owned:  # what is in their attributes comes first, and is known only now
+            # What is in their attributes comes first, and is known only now; so is what an iterator changed.
+            if self.carries and (self._owned or self.drawn):
                 self.unsent = {key for key in self._objects if key >= first and kind_of(self._objects[key])}
                 parts = self._written(value, max_bytes, made, raised)
             head = _Writer(self, max_bytes)
@@ -398,9 +401,11 @@ class _Writer(_Encoder):
         for value in values:  # parts, which nobody holds
             super().value(value, depth + 1)
 
-    def iterator(self, value: Any, depth: int) -> None:
-        self._table.drained()
-        super().iterator(value, depth)
+    def drain(self, value: Any) -> tuple[bool, list[Any]]:
+        if (drawn := self._table.drawn.get(id(value))) is None:
+            self._table.drained()
+            drawn = self._table.drawn[id(value)] = value, super().drain(value)
+        return drawn[1]
 
     def table(self, value: Any, depth: int) -> None:
         whole, self.whole = self.whole, True
