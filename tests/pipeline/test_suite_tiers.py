@@ -114,7 +114,7 @@ def run(tmp_path_factory) -> Run:
 def test_a_pass_that_reads_its_tests_leaves_the_headline_where_it_could_gain_by_it(run):
     marks = {verdict.problem_id[-1]: verdict.marks for verdict in run.verdicts()}
     assert all(verdict.passed for verdict in run.verdicts())
-    assert marks == {"0": (), "1": (TESTS_INSIDE,), "2": (TESTS_INSIDE, READS_TESTS), "3": ()}
+    assert marks == {"0": (), "1": (TESTS_INSIDE,), "2": (TESTS_INSIDE, READS_TESTS), "3": (TESTS_INSIDE,)}
     summary = read_summary(run)
     assert summary.profiles[0].estimates[0].value == 0.75
     assert {warning.code for warning in summary.warnings} >= {"tests-inside", "reads-tests"}
@@ -125,8 +125,8 @@ def test_one_line_tells_the_tiers_apart_in_terminal_page_latex_and_json(run, tmp
     (profile,) = summary.profiles
     line = wording.tiers(profile)
     assert line == (
-        f"{profile.profile}: tests outside the program: 2 of 4 problems, pass@1 100.0 %; passes on the other 2 by"
-        " tests beside the program: 1, pass@1 50.0 %"
+        f"{profile.profile}: tests outside the program: 1 of 4 problems, pass@1 100.0 %; passes on the other 3 by"
+        " tests beside the program: 2, pass@1 66.7 %"
     )
     out = io.StringIO()
     print_summary(summary, console=Console(file=out, width=400))

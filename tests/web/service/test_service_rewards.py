@@ -171,7 +171,7 @@ def test_passes_of_suites_are_paid_where_no_program_could_forge_them_or_where_to
     outside = SUITE | {
         "tests": SUITE["tests"].partition("    @patch")[0].replace("from unittest.mock import patch", "")
     }
-    assert rewarded(http, outside, whole, half, reading)["rewards"] == [1.0, 1.0, 1.0]
+    assert rewarded(http, outside, whole, half, reading)["rewards"] == [1.0, 1.0, None]
     assert 'truegrade_reward_null_total{cause="tests-inside"}' in http.get("/metrics").text
 
 
