@@ -579,8 +579,7 @@ def failed(token: bytes, error: BaseException) -> Message:
 def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...], str]:
     """An exception as plain data: its own types, the nearest built-in ones, arguments if they travel, and
     ``Type: message``."""
-    built_in: list[type] = []
-    own: list[type] = []
+    built_in, own = list[type](), list[type]()
     for kind in type(error).__mro__:
         if kind not in _EXCEPTIONS:
             own += [kind] * (kind is not object)
