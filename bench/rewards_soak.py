@@ -98,6 +98,7 @@ def kinds() -> list[Kind]:
     return [*mix, *(Kind("hostile", share, ECHO + code, _numbers, None, "", 1) for code in HOSTILE)]
 
 
+WAITING = Kind("waiting", 0.0, f"import time\n{ECHO}time.sleep(0.1)\n{_ADD}", _numbers, _sum, "Success")
 MALFORMED_BODIES = (b"", b"{", b"[]", b'{"language": "python"}', b"\xff\x00")
 BODIES_SHARE = 0.015
 
@@ -202,12 +203,13 @@ class Soak:
                 told, told_sent = now, sent
 
     def warm(self) -> None:
-        """Every program once, alone, and then some at once, so that every worker has started."""
+        """Every program once, alone, and then some at once that wait, so that every worker has started, anew where
+        it was killed: short ones leave some of the workers idle."""
         for kind in self.mix:
             if problem := self.check(kind, 1):
                 raise SystemExit(f"alone already {': '.join(problem)}")
         with ThreadPoolExecutor(self.connections) as threads:
-            list(threads.map(lambda number: self.check(self.mix[0], number), range(4 * self.connections)))
+            list(threads.map(lambda number: self.check(WAITING, number), range(4 * self.connections)))
 
     def _measure(self) -> None:
         if self.counts["restarts"] and not self._paused:
