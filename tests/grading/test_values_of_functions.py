@@ -6,6 +6,7 @@ from truegrade.grading.functions import TESTS_INSIDE, grade_by_tests
 from truegrade.grading.programs import look_at_values
 from truegrade.records import FunctionTask, Reason
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.judging import rebuild
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +94,9 @@ def test_an_exception_of_a_package_is_known_by_its_name(graded):
     tests = "import json\ntry:\n    f('x')\n    assert False\nexcept json.JSONDecodeError as error:\n    pass"
     assert graded(tests, "import json\ndef f(x):\n    return json.loads(x)\n").passed
     assert not graded(tests, "def f(x):\n    raise ValueError(x)\n").passed
+
+
+def test_no_exception_of_several_classes_has_memory_read_to_word_it():
+    """CPython 3.11 reads before the bytes that a UnicodeDecodeError names a negative place of."""
+    error = rebuild(("X",), ("AssertionError", "UnicodeDecodeError"), ("a", b"b", -5, -3, "c"), "X: y", {})
+    assert type(error) is RuntimeError and str(error) == "X: y"

@@ -272,7 +272,8 @@ def rebuild(
         return RuntimeError("the program described its exception in no known form")
     kinds = [_EXCEPTIONS.get(name, RuntimeError) for name in bases]
     kinds = [RuntimeError if issubclass(kind, _ENDS_LOOPS) else kind for kind in kinds]
-    if issubclass(kinds[0], UnicodeError) and any(type(one) is int and one < 0 for one in args):
+    of_unicode = any(issubclass(kind, UnicodeError) for kind in kinds)
+    if of_unicode and any(type(one) is int and one < 0 for one in args):
         return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
     try:
         named = kinds[0]
