@@ -480,9 +480,9 @@ def between_markers(text: str, known: str = "") -> str:
         text: a reply.
         known: code that it goes on with.
     """
-    glued = "[DONE]" in text and "```" not in text and not (_NAMES_DONE.search(text) or _NAMES_DONE.search(known))
     if "[DONE]" not in text and "[BEGIN]" not in text:
         return text
+    glued = "```" not in text and not (_NAMES_DONE.search(text) or _NAMES_DONE.search(known))
     parser, fences = Parser(), fenced_blocks(text)
 
     def first(marks: re.Pattern[str], end: int) -> re.Match[str] | None:

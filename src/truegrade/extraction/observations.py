@@ -65,6 +65,7 @@ _TAG = pattern(
 )
 _ROLE = pattern(
     # A token in front of any name, or one that says what it is in front of a name of a role.
+    r"(?=[<\[\]])(?:"  # looked at first: nearly all of a text is none
     r"(?P<head><\|(?:im_start|start_header_id|header_start|start_of_role|start|turn)\|?>|<start_of_turn>|\]~b\])"
     r"\s{0,3}(?P<any>[\w.-]{1,60})(?:\s{0,3}<\|(?:end_header_id|header_end|end_of_role)\|>)?"
     r"|(?P<begin><[|｜]?(?:\w{1,20}[_:▁])?(?:start|begin|bos|turn|role|header|extra_id)(?:[_:▁]\w{1,20})?[|｜]?>)"
@@ -72,7 +73,7 @@ _ROLE = pattern(
     # A token that is a role's name.
     rf"|(?P<bar>[<\[][|｜])(?!end)(?:\w{{1,12}}[_:▁])?(?P<barred>{_ANY_ROLE})(?:[_▁](?:start|begin|token))?[|｜][>\]]"
     r"(?:[\w.-]{1,60}<\|im_middle\|>)?"
-    r"|(?<![\w\])])\[(?P<inst>INST)\]|\[(?P<inst_end>/INST)\]"
+    r"|(?<![\w\])])\[(?P<inst>INST)\]|\[(?P<inst_end>/INST)\])"
     # What is left where tokens were not decoded.
     rf"|^(?-i:(?P<line>{_ANY_ROLE}))[ \t]*\r?$"
     rf"|(?:(?<=[.!?`)>\]])(?-i:(?P<glued>{_ANY_ROLE}))|(?<=\w)(?-i:(?P<tail>assistant)))(?=\r?\n\r?\n)",
@@ -254,11 +255,11 @@ class _Transcript:
         Marks of one conversation are written alike: a comment or a line of YAML in what a tool returned ends no
         observation, nor does one in a program begin any.
         """
+        found = [*_OBSERVED.finditer(self._text)]
         acted: dict[tuple[bool, bool], int] = {}
-        for action in _ACTION.finditer(self._text):
+        for action in _ACTION.finditer(self._text) if found else ():
             acted.setdefault(_spelling(action[0]), action.end())
         backs: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)
-        found = [*_OBSERVED.finditer(self._text)]
         for back in _GOES_BACK.finditer(self._text) if found else ():
             backs[_spelling(back[0])].append(back.start())
         for observed in found:

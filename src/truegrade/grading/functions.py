@@ -12,7 +12,7 @@ import msgspec
 from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
-from truegrade.grading.programs import EXECUTES, arrange, look_at_values
+from truegrade.grading.programs import arrange, look_at_values, may_execute
 from truegrade.grading.references import References
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
@@ -284,7 +284,7 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         With the mark ``tests-inside`` where the tests may run what the program returned.
     """
     outcome = _by_tests(task, program, executor)
-    judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if EXECUTES.search(task.tests) else ())
+    judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if may_execute(task.tests) else ())
     if outcome.stopped_by_program and task.reference:
         wholes = dict.fromkeys((task.reference, task.prefix + task.reference))  # of some tasks it is a body
         if any(_by_tests(task, whole, executor).status == Reason.PASSED for whole in wholes):

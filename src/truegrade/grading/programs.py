@@ -15,13 +15,12 @@ from truegrade.files import syntax
 from truegrade.patterns import pattern
 from truegrade.records import Answer, FunctionTask, SuiteTask
 
-EXECUTES = pattern(
+_EXECUTES = pattern(
     r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes"
     r"|exec|eval|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall"
     r"|unpack_archive|timeit|cProfile|numexpr|sympify|parse_expr|lambdify|jinja2)\b"
     r"|\.query\(|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
 )
-"""By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
 _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 
 
@@ -77,6 +76,12 @@ def arrange(task: FunctionTask) -> Arrangement:
         setup=f"{_source(rest)}\n",
         classes=tuple(name for name in task.tests_use if name not in modules),
     )
+
+
+@lru_cache(256)
+def may_execute(tests: str) -> bool:
+    """Whether tests might run what the program wrote or returned: nothing of it may in the judge's process."""
+    return _EXECUTES.search(tests) is not None
 
 
 _CHANGES = frozenset(

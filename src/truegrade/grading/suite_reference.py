@@ -114,14 +114,14 @@ def reference_outside(task: SuiteTask, source: SuiteSource, executor: Executor) 
     together = run_suite(task, source, task.reference, executor, tests=suite.beside, cpu_s=cpu_s)
     if together.reason is not Reason.PASSED or together.tests != runs[0].tests:
         return None
-    copied, tied, apart = True, {run.tied for run in runs}, False
-    if any(run.tied for run in runs):
+    copied, tied = True, {run.tied for run in runs}
+    if any(tied):
         on_copies = suite.reference_runs(task.reference, executor, cpu_s, carries=False)
-        copied, apart = bool(on_copies), any(run.tied.startswith("v") for run in runs)
-        runs = [*runs, *on_copies]
+        copied, runs = bool(on_copies), [*runs, *on_copies]
+    copies_values = copied or not any(each.startswith("v") for each in tied)
     origins = tuple(sorted({each for run in runs for each in run.origins}))
     # An object may say another length than it has items; of a value that is met again it is not asked where.
-    if origins and (source.asserts_in_turns() or (apart and not copied)):
+    if origins and (source.asserts_in_turns() or not copies_values):
         return None
     doubts = {each for run in runs for each in run.doubts}
     doubts.update(doubts_of(source, suite.trusted, objects=bool(origins)))

@@ -20,7 +20,7 @@ from truegrade.files import syntax
 from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
-from truegrade.grading.programs import EXECUTES, statements, stub
+from truegrade.grading.programs import may_execute, statements, stub
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
 from truegrade.grading.suite_source import SuiteSource
 from truegrade.patterns import pattern
@@ -329,7 +329,7 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
 
 
 def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
-    if _REPLACES.search(task.tests) or EXECUTES.search(task.tests):
+    if _REPLACES.search(task.tests) or may_execute(task.tests):
         return None
     if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):
         return None

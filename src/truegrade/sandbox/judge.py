@@ -333,7 +333,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
     if job["carries"]:
         table.words = frozenset(_WORD.findall(job["tests"]))
         if link.mirror is not None:
-            link.mirror.tie, link.mirror.tests = table.tie_files, job["tests"]
+            link.mirror.watch(table.tie_files, job["tests"])
     link.offered = (*offered.values(), Remote)
     namespace.update(offered)
     namespace[FAILED] = link.note_failure

@@ -51,10 +51,16 @@ class Mirror:
         """Of files and folders that this side made, the number of each: their names may be random."""
         self._written: set[str] = set()
         """Those that it wrote to."""
-        self.tie: Callable[[bytes], None] | None = None
-        """Takes note of what the other side changes."""
-        self.tests = ""
-        """Source of the tests: what they do not ask for, no verdict hangs on."""
+        self._tie: Callable[[bytes], None] | None = None
+        self._tests, self._stats, self._finds = "", False, False
+
+    def watch(self, tie: Callable[[bytes], None], tests: str) -> None:
+        """Have ``tie`` told what the other side changes; what these tests do not ask for, no verdict hangs on."""
+        import re  # of the tests' side alone
+
+        self._tie, self._tests = tie, tests
+        self._stats = re.search(_STATS, tests) is not None
+        self._finds = self._stats or re.search(_LISTS, tests) is not None
 
     def changes(self) -> list[Entry]:
         """What this side changed since the last message, what is gone first, folders before what they hold.
@@ -80,30 +86,6 @@ class Mirror:
         self._known = {path: _version(status) for path, status in found.items()}
         return said
 
-    def _note(self, entry: Entry) -> None:
-        """Say what the other side changed, without what is its own to choose: what is in its files, and times."""
-        if self.tie is None or type(entry) is not tuple or [*map(type, entry)] != [str, str, bytes, int, int]:
-            return
-        import re  # of the tests' side alone
-
-        path, kind, content, mode, _ = entry
-        stats = re.search(_STATS, self.tests) is not None
-        if path not in self._own:
-            if not stats and path.rpartition("/")[2] not in self.tests and not re.search(_LISTS, self.tests):
-                return
-        elif kind == "file" and not stats and self._content(path, MAX_BYTES) == content:
-            return
-        above, below = path, ""
-        while above not in self._own:
-            above, _, name = above.rpartition("/")
-            below = f"{name}/{below}"
-        said = content if path in self._written else b"" if kind == "folder" or not content else b"..."
-        self.tie(
-            repr((self._own[above], below, kind, mode & 0o777 if stats else 0, said)).encode(
-                "utf-8", "surrogatepass"
-            )
-        )
-
     def apply(self, entries: list[Entry]) -> None:
         """Make the other side's changes here.
 
@@ -116,6 +98,8 @@ class Mirror:
                 raise WireError("a changed file of no known form")
             path, kind, content, mode, changed_ns = entry
             place = self._place(path)
+            if self._tie is not None:
+                self._note(path, kind, content, mode)
             try:
                 if kind == "gone":
                     _remove(place)
@@ -133,6 +117,22 @@ class Mirror:
                     f"a file that cannot be laid beside the tests: {type(error).__name__}"
                 ) from None
 
+    def _note(self, path: str, kind: str, content: bytes, mode: int) -> None:
+        """Say what the other side changed, without what is its own to choose: what is in its files, and times."""
+        assert self._tie is not None, "somebody takes note"
+        if path not in self._own:
+            if not self._finds and path.rpartition("/")[2] not in self._tests:
+                return
+        elif kind == "file" and not self._stats and self._content(path, MAX_BYTES) == content:
+            return
+        above, below = path, ""
+        while above not in self._own:
+            above, _, name = above.rpartition("/")
+            below = f"{name}/{below}"
+        said = content if path in self._written else b"" if kind == "folder" or not content else b"..."
+        noted = self._own[above], below, kind, mode & 0o777 if self._stats else 0, said
+        self._tie(repr(noted).encode("utf-8", "surrogatepass"))
+
     def answered(self, answer: Any) -> Any:
         """What a call returned, of an answer by `MirroredCalls`; the other side's changes are made here.
 
@@ -144,8 +144,6 @@ class Mirror:
         if type(answer) is not tuple or len(answer) != 2 or type(answer[1]) is not list:
             raise WireError("an answer without the files that changed")
         if not self._keeps:
-            for entry in answer[1]:
-                self._note(entry)
             self.apply(answer[1])
         return answer[0]
 
