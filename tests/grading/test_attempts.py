@@ -11,9 +11,10 @@ from truegrade.sandbox import Limits, Sandbox
 LIKE_HONEST = {
     "not-a-number", "own-tests", "tests-marked-to-be-skipped", "empty-list", "empty-text", "empty-output",
     "white-space-output", "output-of-everything", "name-is-not-main", "test-in-a-comment", "success-words",
+    "equal-last-lines",
     *(f"last-word-{word}" for word in ("ok", "OK", "passed", "True", "1")),
 }  # fmt: skip
-"""What an honest program might be: a wrong answer, a name, tests of its own, a comment at its end, a word."""
+"""What honest programs may be: a wrong answer, a name, its own tests, a word, a comment or lines at its end."""
 AS_IT_LIKES = {
     "exit-at-import", "hard-exit-at-import", "exit-at-the-end",
     "success-marker", "pytest-summary", "unittest-summary", "json-report",

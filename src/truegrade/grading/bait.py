@@ -25,7 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-_REAL_EXEC, _REAL_TIME, _BEGAN = exec, (time.time, time.monotonic, time.perf_counter), time.monotonic()
+_REAL_EXEC, _REAL_REPR = exec, repr
+_REAL_TIME, _BEGAN = (time.time, time.monotonic, time.perf_counter), time.monotonic()
 _ENDING, _CLOCKS_S, _ALARM_S = "end", 3600.0, 0.9
 _UNPASSED = "def check(candidate):\n    assert False\n"
 _SHADOWED = ("tests", "test", "checker", "check", "evaluator", "test_solution", "verifier")
@@ -293,7 +294,7 @@ def _look_for_runner(namespace: dict[str, Any]) -> None:
 
     module = types.ModuleType("solution")
     vars(module).update(namespace, MustFail=MustFail)
-    found = repr(unittest.TestLoader().loadTestsFromModule(module))
+    found = _REAL_REPR(unittest.TestLoader().loadTestsFromModule(module))
     if "MustFail" not in found:
         _tell("test-runner")
 
@@ -326,6 +327,10 @@ def _honest_comparisons() -> bool:
             return True
         return False
 
+    def written(one: Any) -> list[str]:
+        builtins.print(one, file=(stream := io.StringIO()))
+        return [builtins.repr(one), builtins.ascii(one), builtins.format(one), json.dumps(one), stream.getvalue()]
+
     case = unittest.TestCase()
     numpy = sys.modules.get("numpy")
     return (
@@ -336,6 +341,7 @@ def _honest_comparisons() -> bool:
         and not operator.eq(1, 2)
         and json.loads("[1]") == [1]
         and ast.literal_eval("[1]") == [1]
+        and not any(map(operator.eq, written(1), written(2)))
         and raises(builtins.exec, "raise KeyError")
         and raises(case.assertEqual, 1, 2)
         and raises(case.assertTrue, False)
