@@ -3,12 +3,12 @@
     python -m bench suite_costs BENCHMARK PEERS DATA [--problems 40] [--rounds 3] [--alone]
     python -m bench suite_costs BENCHMARK PEERS DATA --coverage
 
-BENCHMARK is `bigcodebench`, `classeval`, `cweval` or `polyglot-python`, DATA its file or checkout. PEERS holds the
+BENCHMARK is `bigcodebench`, `classeval` or `cweval`, DATA its file or checkout. PEERS holds the
 checkouts ``bigcode-project+bigcodebench`` at 47eff25, ``FudanSELab+ClassEval`` (whose runner needs func_timeout)
-and ``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as by Aider. Each
-side grades the references and, apart, programs that return None, one after the other, of the problems whose
-reference passes under `strict`. What is found once a problem (with its reference) and what a side starts with are
-left out. The second form runs nothing: it counts how the suites that were graded before are judged.
+and ``Co1lin+CWEval`` (pytest-timeout). Each side grades the references and, apart, programs that return None, one
+after the other, of the problems whose reference passes under `strict`. What is found once a problem (with its
+reference) and what a side starts with are left out. The second form runs nothing: it counts how the suites that
+were graded before are judged.
 """
 
 from __future__ import annotations
@@ -102,22 +102,6 @@ def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> tuple[Cos
     return cost, sum(bool(one["results"]) and {*one["results"]} <= {True, "success"} for one in answers)
 
 
-def plain(programs: Sequence[Program]) -> tuple[Cost, int]:
-    """By pytest, in a process and a folder each."""
-    codes, environment = [], {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
-
-    def all_of_them() -> None:
-        for _, task, text in programs:
-            with tempfile.TemporaryDirectory() as folder:
-                Path(folder, f"{task.module}.py").write_text(text)
-                Path(folder, "test_it.py").write_text(task.tests)
-                run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
-                codes.append(run.returncode)
-
-    return cost_of(all_of_them), codes.count(0)
-
-
 def evaluator(name: str, peers: Path, data: Path) -> Evaluator:
     """The harness' own."""
 
@@ -129,9 +113,7 @@ def evaluator(name: str, peers: Path, data: Path) -> Evaluator:
     if name == "classeval":
         rows = {row["task_id"]: row for row in json.loads(data.read_text())}
         return lambda programs: driven(name, replies(programs, lambda one: rows[one.replace("/", "_")]), peers)
-    if name == "cweval":
-        return lambda programs: driven(name, replies(programs, lambda one: one.partition("/")[2]), peers)
-    return plain
+    return lambda programs: driven(name, replies(programs, lambda one: one.partition("/")[2]), peers)
 
 
 def coverage(problems: Sequence[Problem]) -> Counter[str]:

@@ -90,7 +90,6 @@ USES: dict[str, tuple[str, str]] = {
     "classeval": ("python -c 'import docx, gensim, PyPDF2, reportlab'", r"\A\Z"),
     "cweval": ("python -c 'import argon2, jwt, lxml, yaml'", r"\A\Z"),
     "leetcode": ("python -c 'import sortedcontainers'", r"\A\Z"),
-    "aider": ("python -c 'import pytest'", r"\A\Z"),
     "pytest": ("python -c 'import pytest'", r"\A\Z"),
 }  # fmt: skip
 """Extra -> the command that uses it, and what it must print. ``{url}``: where `truegrade serve-model` answers."""

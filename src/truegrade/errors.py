@@ -4,6 +4,7 @@
     ├── UserError               the input is at fault: one line, exit code 2
     │   ├── BadRecord           a line or field of a file does not hold what it must
     │   ├── UnknownName         no benchmark, profile, model, ... of that name
+    │   │   └── RemovedName     an earlier version had it
     │   ├── DataMissing         the data of a benchmark are not on this machine
     │   └── NotComparable       two runs that must not be compared
     ├── ModelError              a model service failed after all attempts
@@ -78,6 +79,21 @@ class UnknownName(UserError):
             guess = f"known: {first_few(self.known, SHOWN_NAMES)}" if self.known else "none is known"
             guess += f" ({hint})" if hint else ""
         super().__init__(f"no {kind} {name!r}; {guess}")
+
+
+class RemovedName(UnknownName):
+    """An earlier version had it; what was made with it is still read and shown.
+
+    Args:
+        kind: what was looked up.
+        name: its name.
+        last: the last commit that has it.
+    """
+
+    def __init__(self, kind: str, name: str, last: str) -> None:
+        self.kind, self.name, self.known = kind, name, []
+        said = f"this version has no {kind} {name!r} any more: commit {last} has it last"
+        UserError.__init__(self, f"{said}; runs that name it are still read and shown, and not graded anew")
 
 
 class DataMissing(UserError):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from truegrade.app import in_one_line, usable_apps
-from truegrade.errors import NotComparable, UnknownName, UserError
+from truegrade.errors import NotComparable, RemovedName, UnknownName, UserError
 from truegrade.files.writing import read_source, remember, run_source, was_named
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Registry(Generic[T]):
         fault: what keeps an object from being such a thing, behind its name in a sentence; None for nothing.
         named: the name that a thing itself bears; None where it bears none.
         readers: how files that are not Python become things, by the end of their names.
+        removed: what earlier versions had: the last commit with each, by name.
     """
 
     def __init__(
@@ -87,9 +88,10 @@ class Registry(Generic[T]):
         *,
         named: Callable[[Any], str | None] = lambda thing: getattr(thing, "name", None),
         readers: Mapping[str, Callable[[Path], T]] = MappingProxyType({}),
+        removed: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.kind, self.built_in = kind, built_in
-        self._fault, self._named, self._readers = fault, named, readers
+        self._fault, self._named, self._readers, self.removed = fault, named, readers, removed
 
     # ------------------------------------------------------------------------------------------ finding
 
@@ -117,6 +119,7 @@ class Registry(Generic[T]):
         """A thing that is built in or installed: no file is looked at, whatever the name says.
 
         Raises:
+            RemovedName: an earlier version had it.
             UnknownName: there is none.
             UserError: two packages offer one, or the package is at fault.
         """
@@ -125,6 +128,8 @@ class Registry(Generic[T]):
         offers = _offers(self.kind)
         if name in offers:
             return self._offered(name, offers[name])
+        if name in self.removed:
+            raise RemovedName(self.kind, name, self.removed[name])
         hint = f"`truegrade list {self.kind}s` lists them"
         raise UnknownName(self.kind, name, {*self.built_in, *offers}, hint)
 

@@ -19,7 +19,6 @@ SIZES = {
     "humanevalpack": 164,
     "leetcode-dataset-test": 228,
     "leetcode-dataset-train": 1890,
-    "polyglot-python": 34,
     "bigcodebench": 1140,
     "classeval": 100,
     "cweval": 25,

@@ -56,7 +56,7 @@ def problems() -> dict[str, tuple[Problem, ...]]:
         **{name: (problem(name),) for name in ("humaneval", "mbpp", "mbpp-sanitized")},
         "humanevalplus": (oracle(),),
         "mbppplus": (oracle("mbppplus", prompt=words, shown_tests=("assert add(1, 2) == 3",)),),
-        **{name: (suite_problem(name),) for name in ("cweval", "polyglot-python")},
+        "cweval": (suite_problem("cweval"),),
         "cruxeval-output": (output_problem(),),
         "cruxeval-input": (input_problem(),),
         "livecodebench-execution": (output_problem(benchmark="livecodebench-execution"),),

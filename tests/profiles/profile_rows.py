@@ -102,7 +102,6 @@ def problems(benchmark):
                        item="", case=0)
         ],
         "livecodebench": [contest, msgspec.structs.replace(contest, function="f")],
-        "polyglot-python": [SuiteTask(prompt="", entry_point="f", tests="", module="f", reference=PROGRAM)],
         "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
     }  # fmt: skip
     output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]

@@ -1,6 +1,5 @@
 """The problems that examples of rules name (`support.rule_examples`)."""
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,8 +32,6 @@ _SECURITY = (
     "import pytest\nfrom t_task import add\n\n"
     "@pytest.mark.security\ndef test_refuses():\n    assert add('1', '2') == 0\n"
 )
-_HELPED = "import unittest\nfrom helpers import THREE\nfrom f import add\n\nclass AddTest(unittest.TestCase):\n"
-_HELPED += "    def test_add(self):\n        self.assertEqual(add(1, 2), THREE)\n"
 _PATCHED = "import json, unittest\nfrom unittest.mock import patch\nclass TestCases(unittest.TestCase):\n"
 _PATCHED += "    @patch('json.loads', return_value=3)\n    def test_add(self, loads):\n"
 _PATCHED += "        self.assertEqual(add('x', 2), 3)\n    def test_more(self):\n"
@@ -59,24 +56,6 @@ def _read(benchmark, written):
     """The first problem of a benchmark, out of the file or folder that this writes."""
     with TemporaryDirectory() as folder:
         return load_benchmark(benchmark, written(Path(folder)), {"allow_modified": "true"}).problems[0]
-
-
-def _exercise(folder):
-    """A checkout of Exercism's exercises that has one."""
-    of_kind = {"solution": ["f.py"], "test": ["f_test.py"], "example": [".meta/example.py"]}
-    contents = {
-        ".docs/introduction.md": "First.\n", ".docs/instructions.md": "Second.\n",
-        ".docs/instructions.append.md": "Third.\n", ".docs/hints.md": "Never.\n",
-        ".meta/config.json": json.dumps({"files": of_kind}),
-        ".meta/example.py": "def add(a, b):\n    return a + b\n",
-        "f.py": "def add(a, b):\n    pass\n",
-        "f_test.py": "from f import add\n",
-    }  # fmt: skip
-    for name, text in contents.items():
-        file = folder / "python" / "exercises" / "practice" / "f" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return folder
 
 
 _SHOWN = 'def add(a, b):\n    """ Add. """\n'
@@ -107,10 +86,6 @@ TASKS = {
         "cweval", module="t_task", tests=_PYTEST, security=_SECURITY, framework="pytest",
         reference="def add(a, b):\n    return a + b if type(a) is int else 0\n",
     ),
-    "exercise": lambda: _suite(
-        "polyglot-python", module="f", tests=_HELPED, files={"helpers.py": "THREE = 3\n"},
-        reference="def add(a, b):\n    return a + b\n",
-    ),
     "imports": lambda: _suite(
         "bigcodebench", tests=suite_problem().task.tests, prefix="import math\ndef add(a, b):\n",
         prompt="import math\ndef add(a, b):\n", reference="import math\ndef add(a, b):\n    return a + b\n",
@@ -123,7 +98,6 @@ TASKS = {
     "spaced oracle": lambda: oracle(prompt=_SPACED, prefix=_SPACED),
     "spaced suite": lambda: _suite("bigcodebench", prompt=_SPACED, prefix=_SPACED, reference=""),
     "described suite": lambda: _suite("bigcodebench", prompt="Add.", prefix=_SHOWN, reference=""),
-    "worded exercise": lambda: _read("polyglot-python", _exercise),
     "explained": lambda: _read("humanevalexplain", lambda folder: write_stand_in("humanevalexplain", folder)),
     "slow problem": lambda: problem("humaneval", cpu_s=60.0),
     "slow reference": lambda: oracle(

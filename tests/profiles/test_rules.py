@@ -9,7 +9,7 @@ from profile_rows import completion, problems, sandbox_of
 from rule_tasks import EXAMPLES, task_of
 
 from support.rule_examples.comparison import COMPARISON
-from support.rule_examples.extraction import EXTRACTION, UNREAD, Read
+from support.rule_examples.extraction import EXTRACTION, Read
 from support.rule_examples.limits import LIMITS, Limited
 from support.rule_examples.program import PROGRAM, Graded
 from support.rule_examples.prompt import ELSEWHERE, PROMPT, Asked
@@ -59,7 +59,6 @@ BY_THE_SUMMARY = {
     "unbiased pass@k of functional, of secure, and of both": ["pass@10", "secure@10", "func-sec@10"],
     "any-correct and first-pass per task, all solutions": ["any_correct", "first_sample", "all_solutions"],
     "acc: pass@1 of the first sample alone": ["first_sample"],
-    "level: max(0, limit - cost)": ["eff@1", "eff@10"],
     "bugfix, style, security, runtime and syntax": [
         "bugfix",
         "style",
@@ -71,7 +70,6 @@ BY_THE_SUMMARY = {
     "1.1 where all pass, 0.1 where one fails": ["reward"],
     "passed completions in percent of all tasks": ["pass@1"],
     "one completion an item; the share accepted": ["pass@1"],
-    "pass_rate_1: the first try": ["pass@1"],
     "1 or 0": ["pass@1"],
     "1 if every result == True, else 0": ["pass@1"],
     "1.0 if every result is the object True, else 0.0": ["pass@1"],
@@ -198,9 +196,7 @@ def test_every_example_is_of_one_rule():
 
 
 def test_rules_without_an_example_are_named_with_the_reason():
-    assert {
-        key for table in TABLES.values() for key in table if not table[key]
-    } == UNREAD.keys() | ELSEWHERE.keys()
+    assert {key for table in TABLES.values() for key in table if not table[key]} == ELSEWHERE.keys()
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -18,12 +18,14 @@ __all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "find_agent", "open_agent
 AGENTS: Mapping[str, str] = MappingProxyType(
     {
         "agentcoder": "truegrade.agents.agentcoder:AgentCoder",
-        "aider": "truegrade.agents.aider:AiderAgent",
         "explain": "truegrade.agents.explain:Explain",
         "self-repair": "truegrade.agents.self_repair:SelfRepair",
     }
 )
 """Built-in agents: name to ``module:class``; the class takes the arguments (``-A``), ``info`` says what it is."""
+
+REMOVED: Mapping[str, str] = MappingProxyType({"aider": "64dee114"})
+"""What earlier versions had, each with the last commit that has it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -47,7 +49,7 @@ def _fault(thing: Any) -> str | None:
 
 
 REGISTRY = Registry[Any](
-    "agent", AGENTS, _fault, named=lambda made: getattr(getattr(made, "info", None), "name", None)
+    "agent", AGENTS, _fault, named=lambda made: getattr(getattr(made, "info", None), "name", None), removed=REMOVED
 )
 
 

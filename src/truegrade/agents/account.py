@@ -65,8 +65,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     official_tests: bool = False
     """Whether the tests are the data set's own, and the model was shown what they print."""
     pass_rates: dict[str, float] = {}
-    """Where they are: number of tries -> share of the settled samples that had passed by then, as Aider's
-    ``pass_rate_1`` and ``pass_rate_2``, from 0 to 1."""
+    """Where they are: number of tries -> share of the settled samples that had passed by then, from 0 to 1."""
 
     @property
     def tests_itself(self) -> bool:
@@ -157,16 +156,18 @@ class _About(NamedTuple):
 
 
 def _about(config: AgentConfig) -> _About:
-    """What the agent says; of one that this version does not know, only that it is one."""
-    from truegrade.agents.session import role_models, sees_official_tests
+    """What the agent says; of one that this version cannot open, only that it is one."""
+    from truegrade.agents.session import role_models
     from truegrade.models.providers import full_name
 
     try:
         agent = open_agent(config.name, config.args)
     except UserError:
-        return _About(str(config.args.get("variant", "")), "result of an agent; not pass@1 of the model")
+        # The one agent of earlier versions that showed these tests stored no word of it.
+        shown = config.sees_official_tests or config.name == "aider"
+        return _About(str(config.args.get("variant", "")), "result of an agent; not pass@1 of the model", shown)
     models = {role: full_name(own.name) for role, own in role_models(agent).items()}
-    return _About(agent.variant, agent.label, sees_official_tests(agent), models)
+    return _About(agent.variant, agent.label, config.sees_official_tests, models)
 
 
 class _Use:

@@ -32,9 +32,8 @@ from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
-from truegrade.grading.trials import PACKAGES, PytestRun, run_outside
+from truegrade.grading.trials import PACKAGES, PytestRun, run_outside, run_pytest
 from truegrade.models.base import Model, Reply, generate_sample, no_sample
-from truegrade.profiles.aider_whole import run_tests
 from truegrade.records import (
     Attempt,
     FunctionTask,
@@ -191,6 +190,10 @@ def _binds(node: ast.AST, name: str) -> bool:
 
 OfficialTests = Callable[[str, Executor], PytestRun]
 """Runs the data set's own tests of one problem on a program."""
+
+
+SUITE_S = 180.0
+"""CPU seconds, and wall seconds, that all tests of a suite have together where an agent runs them."""
 
 
 NO_MODELS: Mapping[Role, Model] = MappingProxyType({})
@@ -484,7 +487,7 @@ def official_tests(agent: Agent, problems: Mapping[str, Problem]) -> dict[str, O
     if not sees_official_tests(agent):
         return {}
     return {
-        id_: partial(_run, problem)
+        id_: partial(_run, problem.task, id_.rpartition("/")[2])
         for id_, problem in problems.items()
         if isinstance(problem.task, SuiteTask | FunctionTask)
     }
@@ -495,10 +498,10 @@ def packages(agent: Agent) -> tuple[str, ...]:
     return PACKAGES if sees_official_tests(agent) else ()
 
 
-def _run(problem: Problem, program: str, executor: Executor) -> PytestRun:
-    if isinstance(problem.task, FunctionTask):
-        return run_outside(problem.task, program, executor)
-    return run_tests(problem, program, executor)
+def _run(task: SuiteTask | FunctionTask, folder: str, program: str, executor: Executor) -> PytestRun:
+    if isinstance(task, FunctionTask):
+        return run_outside(task, program, executor)
+    return run_pytest(task, program, executor, folder=folder, cpu_s=SUITE_S, wall_s=SUITE_S)
 
 
 # --------- The faces that an agent shows the pipeline: it words problems like a profile and answers like a model.

@@ -7,9 +7,9 @@ and asks again for nothing that is stored.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -25,7 +25,6 @@ from truegrade.records import (
     SampleKey,
     SuiteTask,
 )
-from truegrade.registry import Registry
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
 Role = Literal["programmer", "tester"]
@@ -199,41 +198,6 @@ class VisibleProblem(msgspec.Struct, frozen=True, kw_only=True):
     """Code that stands before a body-only completion."""
     module: str = ""
     """Name by which tests import the program; empty where they do not."""
-    starter: str = ""
-    """What the file to write holds at first."""
-
-
-class FileToEdit(Protocol):
-    """The file that a problem is about, for agents that edit files."""
-
-    @property
-    def path(self) -> str:
-        """Of the file in its tree."""
-
-    @property
-    def words(self) -> str:
-        """What is asked, without the file."""
-
-    @property
-    def content(self) -> str:
-        """Of the file at first."""
-
-    def answer(self, edited: str) -> str:
-        """What is handed in as the program, of the file as it is in the end."""
-
-
-WORKSPACES = Registry[Callable[[VisibleProblem], FileToEdit | None]](
-    "workspace", {}, lambda thing: None if callable(thing) else "is no function of a problem"
-)
-"""What finds the file of a problem; apps that make such problems declare it."""
-
-
-def file_to_edit(problem: VisibleProblem) -> FileToEdit | None:
-    """The file that a problem is about; None where it is about none, and for problems of the core's benchmarks."""
-    if not problem.prefix:
-        return None
-    found = (workspace.value(problem) for workspace in WORKSPACES.usable())
-    return next((file for file in found if file is not None), None)
 
 
 def visible_problem(problem: Problem) -> VisibleProblem:
@@ -244,7 +208,7 @@ def visible_problem(problem: Problem) -> VisibleProblem:
             shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
         case SuiteTask() as task:
             shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
-            shown |= {"module": task.module, "starter": task.starter}
+            shown |= {"module": task.module}
         case ContestTask(question=question):
             shown = {"text": question}
         case _:

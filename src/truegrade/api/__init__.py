@@ -38,6 +38,7 @@ from truegrade.pipeline.loading import (
     problems_of,
     reference_programs,
     references_at_hand,
+    removals,
     select,
     window_of,
 )
@@ -373,7 +374,8 @@ def report_files(
         data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
         log_to: as for `run`; the stored summary is logged.
-        notice: told of a run that is not complete how far it has come.
+        notice: told of a run that is not complete how far it has come, and what it was made with that this
+            version has no more.
 
     Raises:
         UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
@@ -383,6 +385,8 @@ def report_files(
     from truegrade.report.export import export_report
 
     opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
+    for removed in removals(opened):
+        notice(str(removed))
     if not window and cutoff is None:
         if is_outgrown(opened):
             reported, summary, problems = _so_far(opened, as_path(data), notice)

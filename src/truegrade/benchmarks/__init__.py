@@ -31,7 +31,6 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "humanevalsynthesize": "truegrade.benchmarks.humaneval:HUMANEVALSYNTHESIZE",
         "leetcode-dataset": "truegrade.benchmarks.leetcode_dataset:LEETCODE_DATASET",
         "humanevalexplain": "truegrade.benchmarks.humaneval:HUMANEVALEXPLAIN",
-        "polyglot-python": "truegrade.benchmarks.polyglot:POLYGLOT_PYTHON",
         "classeval": "truegrade.benchmarks.classeval:CLASSEVAL",
         "cweval": "truegrade.benchmarks.cweval:CWEVAL",
         "bigcodebench": "truegrade.benchmarks.bigcodebench:BIGCODEBENCH",
@@ -47,6 +46,9 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Built-in benchmarks: name to ``module:attribute``, imported when asked for."""
+
+REMOVED: Mapping[str, str] = MappingProxyType({"polyglot-python": "64dee114", "enamel": "f9e59da7"})
+"""What earlier versions had, each with the last commit that has it."""
 
 
 def _fault(thing: Any) -> str | None:
@@ -72,7 +74,7 @@ READERS: Mapping[str, Callable[[Path], BenchmarkSpec]] = MappingProxyType(
 )
 """How files that are not Python become benchmarks, by the end of their names."""
 
-REGISTRY = Registry[BenchmarkSpec]("benchmark", BENCHMARKS, _fault, readers=READERS)
+REGISTRY = Registry[BenchmarkSpec]("benchmark", BENCHMARKS, _fault, readers=READERS, removed=REMOVED)
 
 
 def load_benchmark(

@@ -37,7 +37,6 @@ EXTRAS = {
     "classeval": "PyPDF2",
     "cweval": "argon2",
     "leetcode": "sortedcontainers",
-    "aider": "pytest",
     "pytest": "pytest",
 }
 """Extra of the package -> module that shows whether it is installed."""

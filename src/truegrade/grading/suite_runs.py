@@ -324,7 +324,7 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     """
     if task.processes or task.files:
         return None
-    key = (task.tests, task.reference, task.prefix or task.starter, task.module, task.entry_point, task.framework)
+    key = (task.tests, task.reference, task.prefix, task.module, task.entry_point, task.framework)
     return _SUITES.of("\0".join(key), lambda: _outside_suite(task, source))
 
 
@@ -342,7 +342,7 @@ def _outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
         functions, values = tuple(name for name in functions if name == task.entry_point), ()
     offered = [*functions, *classes]
     own_errors = {name: base for name, base in errors.items() if name in wanted}
-    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
+    trusted, tests = "" if task.module else stub(task.prefix), _FUTURE.sub("", task.tests)
     runner, names = "suite_runner_module", source.names[:MOST_TESTS]
     head = (
         f"{runner} = __import__('types').ModuleType('suite_runner')\n"

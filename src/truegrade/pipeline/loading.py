@@ -9,7 +9,9 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from truegrade import agents, profiles
 from truegrade.benchmarks import (
     BENCHMARKS,
     READERS,
@@ -21,10 +23,18 @@ from truegrade.benchmarks import (
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets import pull, source
 from truegrade.datasets.download import find
-from truegrade.errors import BadRecord, NotComparable, TruegradeError, UnknownName, UserError, first_few
+from truegrade.errors import (
+    BadRecord,
+    NotComparable,
+    RemovedName,
+    TruegradeError,
+    UnknownName,
+    UserError,
+    first_few,
+)
 from truegrade.profiles import Profile
 from truegrade.records import ChoiceTask, OutputTask, Problem
-from truegrade.registry import Found, Origin, refuse_another_file
+from truegrade.registry import Found, Origin, Registry, refuse_another_file
 from truegrade.statistics.windows import FILTERS, Window, check_window, described, inside
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import sample_hash
@@ -99,11 +109,25 @@ def _found_again(run_: Run, recorded: Origin | None) -> Found[BenchmarkSpec]:
     name = run_.manifest.benchmark.name
     try:
         return REGISTRY.reopen(name, recorded, run_.path, "`benchmark` FILE.py")
+    except RemovedName:
+        raise
     except UnknownName:
         raise UserError(
             f"{run_.path} was made with a benchmark {name!r} that is not installed here; if a Python file defines"
             " it, name that file: `benchmark` FILE.py"
         ) from None
+
+
+def removals(run_: Run) -> list[RemovedName]:
+    """What the run was made or graded with that this version has no more."""
+    manifest = run_.manifest
+    agent = manifest.generation and manifest.generation.agent
+    named: list[tuple[Registry[Any], str]] = [
+        (REGISTRY, manifest.benchmark.name),
+        *((profiles.REGISTRY, profile.partition("@")[0]) for profile in run_.profiles),
+        *([(agents.REGISTRY, agent.name)] if agent else []),
+    ]
+    return [RemovedName(one.kind, name, one.removed[name]) for one, name in named if name in one.removed]
 
 
 def problems_of(run_: Run, loaded: Benchmark) -> dict[str, Problem]:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard
 import msgspec
 
 from truegrade.agents import Agent
-from truegrade.agents.session import AgentPrompts
+from truegrade.agents.session import AgentPrompts, sees_official_tests
 from truegrade.agents.steps import Role
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
@@ -247,7 +247,9 @@ def prepare(
         prompt_rule=prompt_rule(worker, profiles[0], variant),
         sampling=wanted,
         model_args=recorded_arguments(model_args),
-        agent=worker.config if worker else None,
+        agent=msgspec.structs.replace(worker.config, sees_official_tests=sees_official_tests(worker))
+        if worker
+        else None,
     )
     manifest = Manifest(
         created=now(),

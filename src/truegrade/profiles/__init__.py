@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from truegrade.errors import UnknownName, UserError
@@ -41,7 +43,6 @@ PROFILES: dict[str, str] = {
     "evalscope": "truegrade.profiles.evalscope:Evalscope",
     "inspect-evals": "truegrade.profiles.inspect_evals:InspectEvals",
     "agentcoder": "truegrade.profiles.agentcoder:Agentcoder",
-    "aider": "truegrade.profiles.aider:Aider",
     "blog": "truegrade.profiles.blog:Blog",
     "cruxeval": "truegrade.profiles.cruxeval:Cruxeval",
     "cruxeval-openai": "truegrade.profiles.cruxeval:CruxevalOpenai",
@@ -70,6 +71,8 @@ PROFILES: dict[str, str] = {
 }
 """Name -> ``module:class``; a new profile is one module, a TOML file beside it, and one line here."""
 
+REMOVED: Mapping[str, str] = MappingProxyType({"aider": "64dee114", "enamel": "f9e59da7"})
+"""What earlier versions had, each with the last commit that has it."""
 
 _ID = re.compile(r"(?P<name>[^@+]*)(?:@(?P<version>[^+]*))?(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
 _LIMITED = re.compile(r"(?P<given>.+?)(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
@@ -95,7 +98,7 @@ def _fault(thing: Any) -> str | None:
     return None
 
 
-REGISTRY = Registry[Profile | type[Profile]]("profile", PROFILES, _fault)
+REGISTRY = Registry[Profile | type[Profile]]("profile", PROFILES, _fault, removed=REMOVED)
 
 AnyProfile = str | Profile | type[Profile]
 """What the user may say for a profile: a name, a file, an object."""

@@ -144,11 +144,7 @@ def _code_prompts(
 
 
 def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
-    """Code to continue is asked for as functions are, words as descriptions without tests; a file to fill in is
-    shown behind its words."""
-    if task.starter:
-        values = {"prompt": task.prompt.strip(), "file": f"{task.module}.py", "starter": task.starter.strip()}
-        return {"default": lambda: chat("strict.file.user", values)}
+    """Code to continue is asked for as functions are, words as descriptions without tests."""
     if re.search(rf"\bclass {re.escape(task.entry_point)}\b", task.prompt):
         return {"default": lambda: chat("strict.class.user", {"prompt": task.prompt})}
     if task.prefix and task.prefix == task.prompt:

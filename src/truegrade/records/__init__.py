@@ -84,8 +84,6 @@ class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
     """The function or class that is asked for."""
     prefix: str = ""
     """Trusted code that stands before a body-only completion; else empty."""
-    starter: str = ""
-    """What the file to write holds at first: definitions without their work; else empty."""
     tests: str
     """Source of a module of `unittest` cases, or of functions that pytest collects."""
     framework: Literal["unittest", "pytest"] = "unittest"

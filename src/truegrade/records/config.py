@@ -119,13 +119,15 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in named.items() if value is not UNSET}
 
 
-class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
+class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An agent between the run and the model, with every setting that decides what it does."""
 
     name: str
     version: str
     args: dict[str, Any]
     """All its arguments, defaults included: a later version's other default makes another run."""
+    sees_official_tests: bool = False
+    """Whether it declared that the model is shown what the official tests print; the pipeline fills it in."""
 
 
 class GenerationConfig(msgspec.Struct, frozen=True, kw_only=True):

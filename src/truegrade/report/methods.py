@@ -8,11 +8,10 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from truegrade.benchmarks import known_benchmark
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import RemovedName, UnknownName, UserError
 from truegrade.pipeline.summary import ProfileSummary, Summary
-from truegrade.profiles import Profile, open_profile, open_stored
+from truegrade.profiles import open_profile, open_stored
 from truegrade.records.config import GenerationConfig, Sampling
-from truegrade.registry import Origin
 from truegrade.report import document as doc
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -215,19 +214,16 @@ def _exclusions(summary: Summary) -> Markup | None:
 
 
 def _profile_rules(profile_id: str, manifest: Manifest) -> Markup:
-    profile = _at_hand(profile_id, manifest.origin(profile_id))
-    if profile is None:
+    """The rules, if the profile can be had at that version; of a file, if this machine was told to run it."""
+    origin = manifest.origin(profile_id)
+    try:
+        profile = open_profile(profile_id) if origin is None else open_stored(profile_id, origin)
+    except RemovedName as error:
+        return el("p", f"{profile_id}: {error}.")
+    except UserError:
         return el("p", f"{profile_id} is not installed in this version of Truegrade, so its rules are not shown.")
     rules = (el("li", el("b", rule.step), f": {rule.text} ", el("small", rule.source)) for rule in profile.rules)
     defects = (el("li", el("b", "known defect, reproduced"), f": {defect}") for defect in profile.defects)
     return el(
         "details", el("summary", f"{profile_id}: {profile.summary}"), el("ul", rules, defects, class_="rules")
     )
-
-
-def _at_hand(profile_id: str, origin: Origin | None) -> Profile | None:
-    """The profile, if it can be had at that version; one of a file, if the user of this machine has named it."""
-    try:
-        return open_profile(profile_id) if origin is None else open_stored(profile_id, origin)
-    except UserError:
-        return None

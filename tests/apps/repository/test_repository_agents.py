@@ -1,4 +1,4 @@
-"""Agents on a repository's problems: `edit`, which works in the tree by calls, and `aider`'s two tries."""
+"""The agent `edit` on a repository's problems: it works in the tree by calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.commands import signalled
 from support.repository_package import write_package
 from support.scripted_server import Answer, chat, scripted_server
 from truegrade.agents import open_agent
-from truegrade.agents.steps import VisibleProblem, file_to_edit, visible_problem
+from truegrade.agents.steps import VisibleProblem, visible_problem
 from truegrade.apps.repository.agent import Workspace, workspace_of
 from truegrade.apps.repository.build import RepositoryOptions, build_functions, take_inventory
 from truegrade.apps.repository.functions import bare
@@ -169,7 +169,7 @@ def test_what_is_handed_in_is_the_function_and_what_is_new_beside_it(built):
 @pytest.mark.parametrize("prefix", ["", "import math\n", "exec('x')", "f('', 'm')", "1", "def ("])
 def test_other_rows_have_no_tree(prefix):
     problem = VisibleProblem(id="m.f/write", benchmark="b", kind="function", text="f", prefix=prefix)
-    assert file_to_edit(problem) is None
+    assert workspace_of(problem) is None
     with pytest.raises(UserError, match="agent 'edit' has no tree for"):
         open_agent("edit", {}).render_prompt(problem, ())
 
@@ -387,52 +387,19 @@ def test_a_reply_by_tool_calls_is_told_what_is_read(built, tmp_path):
     assert "error: give one block" in server.requests[1].body["messages"][-1]["content"]
 
 
-# ---------------------------------------------------------------------------------------------- aider
-
-
-def aider_reply(messages):
-    """A wrong file, behind a block for another file; then the right one."""
-    content = next(m["content"] for m in messages if "Trust this message" in m["content"])
-    file = content.partition("shelf.py\n```\n")[2].rpartition("```")[0]
-    is_method = any("`Shelf.room`" in message["content"] for message in messages)
-    wrong = "        return -1\n" if is_method else "    return -1\n"
-    if "testing errors" not in messages[-1]["content"]:
-        file = file.replace("        ...\n" if is_method else "    ...\n", wrong)
-        return f"Look.\n\nsizes.py\n```\nLIMIT = 9\n```\n\nshelf.py\n```\n{file}```\n"
-    return f"shelf.py\n```\n{TOP}{file.replace(wrong, BODIES['room' if is_method else 'fitted'])}```\n"
-
-
-def test_aider_is_shown_what_the_tests_print_and_its_file_alone_counts(built, tmp_path):
-    with serving(aider_reply) as (server, asked):
-        words = ["--agent", "aider", "--max-connections", "1"]
-        done = CliRunner().invoke(main, command(built[1], "write", server.url, tmp_path / "run", *words))
-    assert done.exit_code == 0, done.output
-    run = Run.open(tmp_path / "run")
-    assert all(verdict.passed for verdict in run.verdicts("strict")), list(run.verdicts("strict"))
-    assert run.summary["agent"]["pass_rates"] == {"1": 0.0, "2": 1.0}
-    told = sorted(messages[-1]["content"] for messages in asked if len(messages) > 9)
-    assert told[1].startswith("`assert equals_exactly(fitted(") and "the program returned -1" in told[1]
-    assert told[0].startswith("====") and "assert [-1, -1, -1] == [8013, 8011, 0]" in told[0]
-    assert not any("8013" in message["content"] for messages in asked if len(messages) < 9 for message in messages)
-    texts = {one.key.problem_id: one.text for one in run.completions()}
-    assert "LIMIT = 9" not in str(texts) and texts["pack.shelf.Shelf.room/write"].startswith("import json")
-
-
 # ---------------------------------------------------------------------------------------------- killed
 
 
-@pytest.mark.parametrize(("agent", "lines"), [("edit", 21), ("aider", 3)])
-def test_killed_in_the_middle_and_resumed_it_says_the_same(built, port, tmp_path, agent, lines):
+def test_killed_in_the_middle_and_resumed_it_says_the_same(built, port, tmp_path):
     package, folder = built
-    reply = aider_reply if agent == "aider" else played(package, port)
-    words = ["--agent", agent, "--max-connections", "1"]
-    with serving(reply, delay_s=0.02) as (server, asked):
+    words = ["--agent", "edit", "--max-connections", "1"]
+    with serving(played(package, port), delay_s=0.02) as (server, asked):
         done = CliRunner().invoke(main, command(folder, "write", server.url, tmp_path / "whole", *words))
         assert done.exit_code == 0, done.output
         needed = len(asked)
         steps = tmp_path / "killed" / "steps.jsonl"
         begun = command(folder, "write", server.url, tmp_path / "killed", *words)
-        signalled(begun, lambda: steps.exists() and steps.read_bytes().count(b"\n") >= lines, signal.SIGKILL)
+        signalled(begun, lambda: steps.exists() and steps.read_bytes().count(b"\n") >= 21, signal.SIGKILL)
         assert len(completions(tmp_path / "killed")) < 2
         assert CliRunner().invoke(main, begun).exit_code == 0
         assert len(asked) - 2 * needed <= 1, "at most the request under way is asked again"

@@ -179,10 +179,6 @@ FUNCTION_TESTS = {
         Graded("humaneval", EXITS, True),
         Graded("humaneval", WRONG, False),
     ),
-    "passed if pytest ends with exit code 0": (
-        Graded("exercise", LEAVES, True),
-        Graded("exercise", WRONG, False),
-    ),
 }
 PREDICTIONS = {
     "output: skip if 'f(<input>)' is in the generation": (

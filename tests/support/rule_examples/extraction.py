@@ -224,10 +224,6 @@ FUNCTIONS = {
         Read("humaneval", f"{fenced(DRAFT, '')}\n{fenced(RIGHT)}\n{fenced(DRAFT)}", f"\n{RIGHT}\n"),
         Read("humaneval", RIGHT, RIGHT),
     ),
-    "blocks between lines that begin with ```; a block is": (
-        Read("polyglot-python", f"other.py\n{fenced('x = 1')}\n\nf.py\n{fenced('x = 2')}", "x = 2\n"),
-        Read("polyglot-python", "f.py\n```\nx = 2\n", "x = 2"),
-    ),
     "an answer without `def ` is dropped": (Read("humaneval", fenced("x = 1"), None, "no_code"),),
     "first ```python block, else first ``` block without a language": (
         Read("quixbugs", f"{fenced('x = 0', '')}\n{fenced('x = 1')}", "x = 1"),
@@ -390,9 +386,5 @@ PREDICTIONS = {
         Read(OUTPUT, "assert f(1) == 2", None, "no_answer"),
     ),
 }
-UNREAD = {
-    "not reproduced: other files that a reply writes": "it says what is left out: there is nothing to execute"
-}
-"""Rules that no example can show, and why."""
-EXTRACTION = STRICT | FUNCTIONS | CONTESTS | PREDICTIONS | dict.fromkeys(UNREAD, ())
+EXTRACTION = STRICT | FUNCTIONS | CONTESTS | PREDICTIONS
 """How a rule begins -> replies that it reads."""

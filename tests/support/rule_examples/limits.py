@@ -80,7 +80,6 @@ FUNCTIONS = {
     ),
     "30 s of wall time; here 30 s of CPU": (Limited("humaneval", RIGHT, ((30, 31),)),),
     "2 s; here 2 s of CPU": (Limited("humaneval", RIGHT, ((2, 3),)),),
-    "180 s; here 180 s of CPU": (Limited("exercise", RIGHT, ((180, 180),)),),
     "none; here 10 s of CPU time": (Limited("humaneval", RIGHT, ((10, 35),)),),
     "3 s; here 3 s of CPU time and 4 s": (Limited("crux", "1 + 0", ((3, 4),), form="answer"),),
     "3 s; here 3 s of CPU time, importing pandas": (

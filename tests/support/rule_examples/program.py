@@ -197,14 +197,6 @@ PROGRAM = {
         Graded("humaneval", f"{RIGHT}import sys\nassert 'num' + 'py' not in sys.modules\n", True),
         Graded("humaneval", f"{RIGHT}import sys\nassert 'numpy' in sys.modules\n", True),
     ),
-    "the answer, the tests and what they import in a folder": (
-        Graded("exercise", RIGHT, True),
-        Graded(
-            "exercise",
-            f"import os\nassert not os.path.exists('.meta') and os.path.exists('helpers.py')\n{RIGHT}",
-            True,
-        ),
-    ),
     "'def ' + the text behind the last 'def ' of the test": (
         Graded("humaneval", f"def plus(a, b):\n{BODY}\ndef add(a, b):\n    return 0\n", True),
         Graded("two defs", "def add(a, b):\n    return THREE\n", False),

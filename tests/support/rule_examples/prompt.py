@@ -330,28 +330,6 @@ FUNCTIONS = {
             shots=HUMANEVAL_SHOTS,
         ),
     ),
-    "introduction, instructions and instructions.append": (
-        Asked(
-            "worded exercise",
-            has=(
-                "First.",
-                "Second.",
-                "Third.",
-                "\n####\n\nUse the above instructions to modify the supplied files: f.py\nDon't change the names",
-                "standard libraries",
-            ),
-            lacks=("Never.",),
-        ),
-    ),
-    "format whole: system message with the reminder": (
-        Asked(
-            "worded exercise",
-            roles=("system", *BEGUN, *BEGUN, *BEGUN, "user"),
-            begins="Act as an expert software developer.",
-            has=("show_greeting.py", "f.py\n```\ndef add(a, b):\n    pass\n```"),
-            ends="Reply in English.\n\n",
-        ),
-    ),
     "AgentCoder's text with HumanEval/0 and 1 as shots, indented": (
         Asked(
             "humaneval",

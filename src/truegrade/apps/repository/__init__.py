@@ -11,7 +11,6 @@ APP = App(
     },
     things={
         "agent": {"edit": "truegrade.apps.repository.agent:EditAgent"},
-        "workspace": {"repository": "truegrade.apps.repository.agent:workspace_of"},
     },
     folders=(
         FolderKind(

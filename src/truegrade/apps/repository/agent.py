@@ -55,7 +55,7 @@ _run(_code, _space)
 
 
 class Workspace:
-    """The tree of a problem and the file in it that can be changed; a `truegrade.agents.steps.FileToEdit`.
+    """The tree of a problem and the file in it that can be changed.
 
     Args:
         problem: a row of `problems`.
