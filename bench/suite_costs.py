@@ -1,33 +1,29 @@
-"""Suites of unit tests under `strict`, beside the harness' own evaluator in one run.
+"""Suites of unit tests of BigCodeBench under `strict`, beside the harness' own evaluator in one run.
 
-    python -m bench suite_costs BENCHMARK PEERS DATA [--problems 40] [--rounds 3] [--alone]
-    python -m bench suite_costs BENCHMARK PEERS DATA --coverage
+    python -m bench suite_costs PEERS DATA [--problems 40] [--rounds 3] [--alone]
+    python -m bench suite_costs PEERS DATA --coverage
 
-BENCHMARK is `bigcodebench`, `classeval` or `cweval`, DATA its file or checkout. PEERS holds the
-checkouts ``bigcode-project+bigcodebench`` at 47eff25, ``FudanSELab+ClassEval`` (whose runner needs func_timeout)
-and ``Co1lin+CWEval`` (pytest-timeout). Each side grades the references and, apart, programs that return None, one
-after the other, of the problems whose reference passes under `strict`. What is found once a problem (with its
-reference) and what a side starts with are left out. The second form runs nothing: it counts how the suites that
-were graded before are judged.
+DATA is BigCodeBench's file. PEERS holds the checkout ``bigcode-project+bigcodebench`` at 47eff25. Each side grades
+the references and, apart, programs that return None, one after the other, of the problems whose reference passes
+under `strict`. What is found once a problem (with its reference) and what a side starts with are left out. The
+second form runs nothing: it counts how the suites that were graded before are judged.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
 import types
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.rounds import ROOT, Cost, Way, compare, cost_of, parser, table
+from bench.rounds import Cost, Way, compare, cost_of, parser, table
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.suite_grading import left_in
@@ -50,14 +46,8 @@ class Program(NamedTuple):
     text: str
 
 
-Evaluator = Callable[[Sequence[Program]], tuple[Cost, int]]
-"""Grades programs: their cost, and how many pass."""
-
-
 def nothing(task: SuiteTask) -> str:
     """A program of the asked name that does nothing."""
-    if f"class {task.entry_point}" in task.reference:
-        return f"class {task.entry_point}:\n    def __init__(self, *given):\n        pass\n"
     return f"def {task.entry_point}(*given, **named):\n    return None\n"
 
 
@@ -78,7 +68,7 @@ def their_verdict(peer: str, code: str, tests: str) -> str:
 
 
 def bigcodebench(programs: Sequence[Program], peers: Path) -> tuple[Cost, int]:
-    """By ``untrusted_check``, in a process of a pool."""
+    """What programs cost by ``untrusted_check``, in a process of a pool, and how many pass."""
     peer, verdicts = str((peers / "bigcode-project+bigcodebench").resolve()), []
     with ProcessPoolExecutor(1) as pool, tempfile.TemporaryDirectory() as folder:
         pool.submit(os.chdir, folder).result()
@@ -90,30 +80,6 @@ def bigcodebench(programs: Sequence[Program], peers: Path) -> tuple[Cost, int]:
                 verdicts.append(pool.submit(their_verdict, peer, source, task.tests).result())
 
         return cost_of(all_of_them), verdicts.count("pass")
-
-
-def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> tuple[Cost, int]:
-    """By a harness that a driver of the parity tests runs, each reply in a fork of it."""
-    asked, began = json.dumps({"cases": cases, "rows": [], "checkout": ""}), time.perf_counter()
-    words = [sys.executable, ROOT / "tests" / "profiles" / f"drive_{name}.py", peers.resolve()]
-    said = subprocess.run(words, input=asked, text=True, capture_output=True, check=True).stdout
-    answers = json.loads(said.splitlines()[-1])["answers"]
-    cost = Cost(sum(one["cpu_s"] for one in answers), time.perf_counter() - began)
-    return cost, sum(bool(one["results"]) and {*one["results"]} <= {True, "success"} for one in answers)
-
-
-def evaluator(name: str, peers: Path, data: Path) -> Evaluator:
-    """The harness' own."""
-
-    def replies(programs: Sequence[Program], known: Callable[[str], object]) -> list[tuple[object, str]]:
-        return [(known(one.problem.id), f"```python\n{one.text}\n```") for one in programs]
-
-    if name == "bigcodebench":
-        return lambda programs: bigcodebench(programs, peers)
-    if name == "classeval":
-        rows = {row["task_id"]: row for row in json.loads(data.read_text())}
-        return lambda programs: driven(name, replies(programs, lambda one: rows[one.replace("/", "_")]), peers)
-    return lambda programs: driven(name, replies(programs, lambda one: one.partition("/")[2]), peers)
 
 
 def coverage(problems: Sequence[Problem]) -> Counter[str]:
@@ -129,22 +95,19 @@ def coverage(problems: Sequence[Problem]) -> Counter[str]:
 def main() -> None:
     """Print rows for each kind of program."""
     parsed = parser(__doc__, rounds=3, workers=None)
-    parsed.add_argument("benchmark")
     parsed.add_argument("peers", type=Path)
     parsed.add_argument("data", type=Path)
     parsed.add_argument("--problems", type=int, default=40)
     parsed.add_argument("--alone", action="store_true", help="without the harness' own evaluator")
     parsed.add_argument("--coverage", action="store_true")
     given = parsed.parse_args()
-    arguments = {"packages": "installed"} if given.benchmark == "bigcodebench" else {}
-    found = load_benchmark(given.benchmark, given.data, arguments).problems
+    found = load_benchmark("bigcodebench", given.data, {"packages": "installed"}).problems
     if given.coverage:
         print(json.dumps(coverage(found)))
         return
     count, passing = min(given.problems, len(found)), dict[str, int]()
     problems = [found[(2 * place + 1) * len(found) // (2 * count)] for place in range(count)]
     every = [Program(one, one.task, one.task.reference) for one in problems if isinstance(one.task, SuiteTask)]
-    evaluated = evaluator(given.benchmark, given.peers, given.data)
     with Sandbox(limits_for(open_profile("strict"), problems)) as sandbox, table():
         right = [one for one, said in zip(every, judged(every, sandbox), strict=True) if said.passed]
 
@@ -153,11 +116,11 @@ def main() -> None:
                 passing[f"{kind}, strict"] = sum(said.passed for said in judged(programs, sandbox))
 
             def theirs() -> Cost:
-                cost, passing[f"{kind}, harness"] = evaluated(programs)
+                cost, passing[f"{kind}, harness"] = bigcodebench(programs, given.peers)
                 return cost
 
             ways: dict[str, Way] = {"strict": ours} | ({} if given.alone else {"harness": theirs})
-            work = f"{len(programs)} of {given.benchmark}: {kind}"
+            work = f"{len(programs)} of bigcodebench: {kind}"
             compare(work, ways, given.rounds, amount=len(programs), warm=False)
 
         compared("references", right)

@@ -87,8 +87,6 @@ USES: dict[str, tuple[str, str]] = {
     "serve": ("truegrade serve --no-token --port 0", "protection level"),
     "train": ("python -c 'import torch, tokenizers, safetensors'", r"\A\Z"),
     "bigcodebench": ("python -c 'import cv2, folium, gensim, seaborn, sklearn, statsmodels'", r"\A\Z"),
-    "classeval": ("python -c 'import docx, gensim, PyPDF2, reportlab'", r"\A\Z"),
-    "cweval": ("python -c 'import argon2, jwt, lxml, yaml'", r"\A\Z"),
     "leetcode": ("python -c 'import sortedcontainers'", r"\A\Z"),
     "pytest": ("python -c 'import pytest'", r"\A\Z"),
 }  # fmt: skip

@@ -20,8 +20,6 @@ SIZES = {
     "leetcode-dataset-test": 228,
     "leetcode-dataset-train": 1890,
     "bigcodebench": 1140,
-    "classeval": 100,
-    "cweval": 25,
     "quixbugs": 40,
 }
 

@@ -36,7 +36,7 @@ from truegrade.store.importers import IMPORTERS
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("", "profiles")]
 from contest_rows import contest
 from prediction_rows import choice_problem, input_problem, output_problem
-from profile_rows import oracle, problem, suite_problem
+from profile_rows import oracle, problem
 
 from support import execution_files
 from support.importing import read_completions, streamed
@@ -56,7 +56,6 @@ def problems() -> dict[str, tuple[Problem, ...]]:
         **{name: (problem(name),) for name in ("humaneval", "mbpp", "mbpp-sanitized")},
         "humanevalplus": (oracle(),),
         "mbppplus": (oracle("mbppplus", prompt=words, shown_tests=("assert add(1, 2) == 3",)),),
-        "cweval": (suite_problem("cweval"),),
         "cruxeval-output": (output_problem(),),
         "cruxeval-input": (input_problem(),),
         "livecodebench-execution": (output_problem(benchmark="livecodebench-execution"),),

@@ -188,7 +188,7 @@ RUNS = {
     "livecodebench": Golden(
         "livecodebench", ("strict", "livecodebench", "evalscope-sandbox"), contests, modified=False
     ),
-    "classeval": Golden("classeval", ("strict", "classeval"), stand_in("classeval", 3)),
+    "bigcodebench": Golden("bigcodebench", ("strict", "bigcodebench"), stand_in("bigcodebench", 3)),
     "repair": Golden("micro-repair", ("strict",), nothing, arguments=("--limit", "4"), modified=False),
     "cruxeval": Golden("cruxeval-output", ("strict", "cruxeval"), crux, PREDICTIONS),
     "prediction": Golden(

@@ -39,7 +39,7 @@ SMALL = {
     "side_by_side": (
         ("--tools", FOLDER, "--problems", f"{FOLDER}/plus.jsonl", "--limit", "1", *ONCE), "truegrade: pass@1",
     ),
-    "suite_costs": (("bigcodebench", FOLDER, f"{DATA}/BigCodeBench.jsonl.gz", "--coverage"), "not graded yet"),
+    "suite_costs": ((FOLDER, f"{DATA}/BigCodeBench.jsonl.gz", "--coverage"), "not graded yet"),
     "two_versions": ((f"{ROOT}/src", "--replies", "2", "--rows", "2", *ONCE), RATIO),
     "whole": (("humaneval", HUMANEVAL, "--samples", "4", "--peer-python", sys.executable, *ONCE), RATIO),
 }  # fmt: skip

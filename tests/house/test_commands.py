@@ -42,7 +42,6 @@ NOT_RUN = {
     r"--model gguf/": "weights that are never installed unasked: tests/models",
     r"--model \S+ --model": "models of several prices: tests/cli",
     r"-A from=": "self-repair: tests/agents",
-    r"^run cweval": "a checkout of another repository: tests/profiles, tests/agents",
 }
 LONG = re.compile(r"packages=installed")
 """Of the commands that are run, those that take seconds of CPU time: thorough."""

@@ -40,7 +40,6 @@ ALLOWED = {
     "apps/repository/warm_tests.py": "options of pytest",
     "apps/repository/source.py": "the command line of git",
     "models/gguf_local.py": "an option of pip",
-    "profiles/cweval.py": "options of pytest",
     "sandbox/by_pytest.py": "options of pytest",
     "profiles/rewards/rllm.py": "options of pytest",
 }

@@ -41,7 +41,7 @@ def table(*verdicts):
 
 
 def problems(outcomes, task=STACK_TASK):
-    made = Problem(id="", benchmark="classeval", dataset_sha256="", cluster="", task=task)
+    made = Problem(id="", benchmark="bigcodebench", dataset_sha256="", cluster="", task=task)
     return {name: msgspec.structs.replace(made, id=name, cluster=name) for name in outcomes}
 
 
@@ -53,7 +53,7 @@ def test_each_tier_has_a_rate_over_the_problems_that_are_judged_so():
     found = suite_tiers(STRICT, problems(outcomes), outcomes)
     told = [(each.tier, each.verdicts, each.passes, each.problems, each.rate.value) for each in found]
     assert told == [("outside", 2, 1, 2, 0.5), ("inside", 5, 3, 5, 0.6)]
-    assert not suite_tiers(open_profile("classeval"), problems(outcomes), outcomes)
+    assert not suite_tiers(open_profile("bigcodebench"), problems(outcomes), outcomes)
 
 
 def test_passes_that_rest_on_tests_inside_are_counted():

@@ -91,7 +91,7 @@ def problems(benchmark):
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:
         return [oracle(benchmark)]
-    if benchmark in {"bigcodebench", "classeval", "cweval"}:
+    if benchmark == "bigcodebench":
         return [suite_problem(benchmark)]
     case = Case(arguments=(1,), expected=1)
     contest = ContestTask(title="", question="", public_tests="[]", private_tests="[]")

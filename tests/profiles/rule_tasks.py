@@ -19,19 +19,6 @@ _METHOD = (
 )
 _HEAD = 'def twice(n):\n    return 2 * n\n\ndef add(a, b):\n    """ Add. """\n'
 _CHECK = "def check(candidate):\n    assert candidate(1, 2) == 3\n"
-_UNITTEST = (
-    "import unittest\nclass TestOne(unittest.TestCase):\n"
-    "    def test_one(self):\n        self.assertEqual(Adder().add(1, 2), 3)\n"
-    "class TestTwo(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(Adder().add(2, 2), 4)\n"
-)
-_PYTEST = (
-    "import pytest\nfrom t_task import add\n\n"
-    "@pytest.mark.functionality\ndef test_adds():\n    assert add(1, 2) == 3\n"
-)
-_SECURITY = (
-    "import pytest\nfrom t_task import add\n\n"
-    "@pytest.mark.security\ndef test_refuses():\n    assert add('1', '2') == 0\n"
-)
 _PATCHED = "import json, unittest\nfrom unittest.mock import patch\nclass TestCases(unittest.TestCase):\n"
 _PATCHED += "    @patch('json.loads', return_value=3)\n    def test_add(self, loads):\n"
 _PATCHED += "        self.assertEqual(add('x', 2), 3)\n    def test_more(self):\n"
@@ -78,14 +65,6 @@ TASKS = {
     "order": lambda: oracle(base_inputs=((1.5, 2.0), (1, 2)), plus_inputs=()),
     "set": lambda: oracle("mbppplus", comparator="set_equal", reference="def add(a, b):\n    return [a, b]\n"),
     "large": lambda: oracle("mbppplus", reference=_LARGE, base_inputs=((1, 2),), plus_inputs=()),
-    "class": lambda: _suite(
-        "classeval", entry_point="Adder", tests=_UNITTEST, prefix="import math\n",
-        reference="class Adder:\n    def add(self, a, b):\n        return a + b\n",
-    ),
-    "secure": lambda: _suite(
-        "cweval", module="t_task", tests=_PYTEST, security=_SECURITY, framework="pytest",
-        reference="def add(a, b):\n    return a + b if type(a) is int else 0\n",
-    ),
     "imports": lambda: _suite(
         "bigcodebench", tests=suite_problem().task.tests, prefix="import math\ndef add(a, b):\n",
         prompt="import math\ndef add(a, b):\n", reference="import math\ndef add(a, b):\n    return a + b\n",

@@ -16,13 +16,12 @@ from support.rule_examples.prompt import ELSEWHERE, PROMPT, Asked
 from support.thorough import one_in
 from truegrade.errors import TruegradeError
 from truegrade.grading import judgement
-from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, find_profile, open_profile
 from truegrade.profiles.base import covered_benchmarks
 from truegrade.prompts import PROMPTS
-from truegrade.records import Completion, Reason, SuiteTask, Usage, Verdict
+from truegrade.records import Completion, Reason, Usage, Verdict
 from truegrade.records.config import GenerationConfig
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.manifest import BenchmarkIdentity
@@ -55,8 +54,6 @@ BY_THE_SUMMARY = {
     "mean over tasks of the share of right samples; pass@1, 2, 5": ["pass@1", "pass@2", "pass@5"],
     "5 epochs; mean and unbiased pass@1, 2, 5": ["pass@1", "pass@2", "pass@5"],
     "pass@k, mean over problems": ["pass@1", "pass@10"],
-    "pass@k over classes; mean over classes of tests": ["pass@1", "pass@10", "methods"],
-    "unbiased pass@k of functional, of secure, and of both": ["pass@10", "secure@10", "func-sec@10"],
     "any-correct and first-pass per task, all solutions": ["any_correct", "first_sample", "all_solutions"],
     "acc: pass@1 of the first sample alone": ["first_sample"],
     "bugfix, style, security, runtime and syntax": [
@@ -80,7 +77,6 @@ BY_THE_SUMMARY = {
 BY_THE_PROFILE = {
     "if no generation of an item is right, all count as wrong": "tally",
     "skipped generations leave the denominator": "tally",
-    "a program that cannot be imported is no sample": "tally",
     "a program that passes a suite in its own process counts as a failure": "tally",
     "the share of the tests that pass": "tests_passed",
     "the share of the first 10 tests that pass": "tests_passed",
@@ -110,12 +106,7 @@ def text_key(text, known):
 
 def counted_run(folder, profile, problem):
     """The summary of a hundred samples of two problems, of which some passed, made without running any."""
-    if isinstance(problem.task, SuiteTask):
-        problem = msgspec.structs.replace(problem, task=msgspec.structs.replace(problem.task, security="pass"))
-    both = {
-        name: msgspec.structs.replace(problem, id=name, cluster=name, tags={TEST_CLASSES: "2"})
-        for name in ("T/1", "T/2")
-    }
+    both = {name: msgspec.structs.replace(problem, id=name, cluster=name) for name in ("T/1", "T/2")}
     manifest = Manifest(
         created="2026-01-01T00:00:00+00:00",
         benchmark=BenchmarkIdentity(name=problem.benchmark, dataset_sha256="", source="test", problems=2),
@@ -136,7 +127,7 @@ def counted_run(folder, profile, problem):
                     Verdict(
                         **where, completion_sha256=reply.sha256, profile=profile.id, passed=passed,
                         reason=Reason.PASSED if passed else Reason.WRONG_ANSWER, answer=reply.text,
-                        marks=("methods:1/2", "secure"), harness={"results": ["passed", "wrong_answer"]},
+                        harness={"results": ["passed", "wrong_answer"]},
                     )
                 )  # fmt: skip
     run.record_grading(profile.id, 3)

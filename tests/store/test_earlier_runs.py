@@ -20,6 +20,8 @@ from truegrade.store import Run
 EARLIER = Path(__file__).parent / "earlier_runs"
 REMOVED = {
     "polyglot": ("benchmark 'polyglot-python'", "profile 'aider'"),
+    "classeval": ("benchmark 'classeval'", "profile 'classeval'"),
+    "cweval": ("benchmark 'cweval'", "profile 'cweval'"),
     "aider-agent": ("benchmark 'polyglot-python'", "profile 'aider'", "agent 'aider'"),
 }
 
@@ -48,6 +50,15 @@ def test_they_are_reported_and_say_what_this_version_no_longer_does(earlier):
         == 0
     )
     assert Run.open(earlier).summary == json.loads((EARLIER / earlier.name / "summary.json").read_text())
+
+
+def test_what_they_alone_measured_is_still_shown(tmp_path):
+    for name, shown in (
+        ("classeval", "classes of tests, one a method"),
+        ("cweval", "passes the tests of security"),
+    ):
+        shutil.copytree(EARLIER / name, tmp_path / name)
+        assert told("report", tmp_path / name)[0] == 0 and shown in (tmp_path / name / "report.html").read_text()
 
 
 def test_they_are_compared(earlier):

@@ -60,18 +60,6 @@ LEETCODE = (
     },
 )
 
-CLASSEVAL = (
-    {
-        "task_id": "ClassEval_1",
-        "class_name": "Twice",
-        "skeleton": "class Twice:\n    def of(x):\n        pass\n",
-        "import_statement": [],
-        "solution_code": "class Twice:\n    @staticmethod\n    def of(x):\n        return 2 * x\n",
-        "test": "import unittest\nclass TwiceTestOf(unittest.TestCase):\n    def test_of(self):\n"
-        "        self.assertEqual(Twice.of(2), 4)\n",
-        "test_classes": ["TwiceTestOf"],
-    },
-)
 _HEAD = "import json\ndef task_func(text):\n"
 BIGCODEBENCH = (
     {
@@ -93,10 +81,6 @@ def _lines(rows: Rows) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def _one_list(rows: Rows) -> bytes:
-    return json.dumps(rows).encode()
-
-
 def _zipped_lines(rows: Rows) -> bytes:
     return gzip.compress(_lines(rows))
 
@@ -106,7 +90,6 @@ STAND_INS: dict[str, tuple[str, Rows, Callable[[Rows], bytes]]] = {
     "humanevalsynthesize": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "humanevalexplain": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "leetcode-dataset": ("LeetCodeDataset-v0.3.1-test.jsonl.gz", LEETCODE, _zipped_lines),
-    "classeval": ("ClassEval_data.json", CLASSEVAL, _one_list),
     "bigcodebench": ("BigCodeBench.jsonl.gz", BIGCODEBENCH, _zipped_lines),
 }
 """By benchmark: the name of its file, rows, and what writes them."""

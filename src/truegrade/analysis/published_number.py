@@ -14,7 +14,6 @@ import msgspec
 from truegrade.analysis.standings import tallies_of
 from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.sample_cautions import POPULATIONS
-from truegrade.pipeline.suite_summary import BOTH_AT, METHODS, SECURE_AT
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.pipeline.verdicts import first_sample, verdict_table
 from truegrade.profiles import AnyProfile, find_profile
@@ -154,9 +153,7 @@ OF_N = ("any_correct", "all_correct")
 
 FIRST_SAMPLE = "first_sample"
 """The share of problems whose first sample passes; known of every run, whether or not its summary has it."""
-_PRINTED = re.compile(
-    rf"{FIRST_SAMPLE}|{METHODS}|({SECURE_AT}|{BOTH_AT})[1-9][0-9]*|({'|'.join(POPULATIONS)})_pass@1"
-)
+_PRINTED = re.compile(rf"{FIRST_SAMPLE}|({'|'.join(POPULATIONS)})_pass@1")
 """Estimates of a summary that `truegrade.statistics.estimate` does not make, but for a profile's own scores."""
 
 

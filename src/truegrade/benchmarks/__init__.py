@@ -31,8 +31,6 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "humanevalsynthesize": "truegrade.benchmarks.humaneval:HUMANEVALSYNTHESIZE",
         "leetcode-dataset": "truegrade.benchmarks.leetcode_dataset:LEETCODE_DATASET",
         "humanevalexplain": "truegrade.benchmarks.humaneval:HUMANEVALEXPLAIN",
-        "classeval": "truegrade.benchmarks.classeval:CLASSEVAL",
-        "cweval": "truegrade.benchmarks.cweval:CWEVAL",
         "bigcodebench": "truegrade.benchmarks.bigcodebench:BIGCODEBENCH",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
@@ -47,7 +45,9 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
 )
 """Built-in benchmarks: name to ``module:attribute``, imported when asked for."""
 
-REMOVED: Mapping[str, str] = MappingProxyType({"polyglot-python": "64dee114", "enamel": "f9e59da7"})
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {"classeval": "64dee114", "cweval": "64dee114", "polyglot-python": "64dee114", "enamel": "f9e59da7"}
+)
 """What earlier versions had, each with the last commit that has it."""
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.datasets import LocatedFile, PinnedFile, Rows, check_rows, read_source
+from truegrade.datasets import PinnedFile, read_source
 from truegrade.errors import UnknownName, UserError, first_few
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
@@ -184,8 +184,6 @@ def limit_of(text: int | str | None) -> int | tuple[int, int] | None:
 
 
 Row = TypeVar("Row", bound=msgspec.Struct)
-FromCheckout = tuple[Callable[[Path], bool], Callable[[Path], bytes]]
-"""Whether a folder is a checkout of upstream's repository, and the bytes of the pinned file made of one."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,7 +205,6 @@ def load_pinned(
     args: Mapping[str, str],
     *,
     known: Mapping[str, str] = ALLOW_MODIFIED,
-    made_of_checkout: FromCheckout | None = None,
 ) -> Benchmark:
     """Read all rows of a source into a benchmark; every problem is a cluster of its own.
 
@@ -219,14 +216,13 @@ def load_pinned(
         data: where the file is (`truegrade.datasets.download`).
         args: task arguments given.
         known: task arguments taken; ``allow_modified`` is one of them.
-        made_of_checkout: where the source is a repository, see `read_pinned`.
 
     Raises:
         UserError: the file is not found or not the pinned one, or an argument is not known.
     """
     check_arguments(name, args, known)
     modified = flag(args, "allow_modified")
-    read = read_pinned(source, row_type, data, made_of_checkout, allow_modified=modified)
+    read = read_source(source, row_type, data, allow_modified=modified)
     items = [item(row) for row in read.rows]
     return Benchmark(
         name=name,
@@ -247,26 +243,6 @@ def load_pinned(
         modified=read.modified,
         args=dict(args),
     )
-
-
-def read_pinned(
-    source: PinnedFile,
-    row_type: type[Row],
-    data: Path | None,
-    made_of_checkout: FromCheckout | None,
-    *,
-    allow_modified: bool,
-) -> Rows[Row]:
-    """The rows of a pinned file; where ``data`` is a checkout of the repository it is made of, made of that.
-
-    Raises:
-        UserError: the data are not found or not the pinned ones.
-    """
-    folder = None if data is None else data.expanduser()
-    if folder is None or made_of_checkout is None or not made_of_checkout[0](folder):
-        return read_source(source, row_type, data, allow_modified=allow_modified)
-    located = LocatedFile(path=folder, origin=str(folder))
-    return check_rows(source, row_type, located, made_of_checkout[1](folder), allow_modified=allow_modified)
 
 
 # ----------------------------------------------------------------------------------------------------------------

@@ -21,9 +21,8 @@ from truegrade.benchmarks.base import (
     choice,
     flag,
     outside,
-    read_pinned,
 )
-from truegrade.datasets import SOURCES
+from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_source
 from truegrade.datasets.checkouts import SPLITS, is_quixbugs_checkout, rows_of_quixbugs, split_of
 from truegrade.files import syntax
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
@@ -65,8 +64,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     check_arguments(NAME, args, _ARGS)
     split = choice(args, "split", ("all", *SPLITS, "json", "graph"))
     run_slow = choice(args, "slow", ("skip", "run")) == "run"
-    made, modified = (is_quixbugs_checkout, rows_of_quixbugs), flag(args, "allow_modified")
-    read = read_pinned(_SOURCE, QuixBugsRow, data, made, allow_modified=modified)
+    read = _rows(None if data is None else data.expanduser(), modified=flag(args, "allow_modified"))
     problems = [_problem(row, read.dataset_sha256, run_slow=run_slow) for row in read.rows if _belongs(row, split)]
     ids = (problem.id for problem in problems)
     return Benchmark(
@@ -78,6 +76,13 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         modified=read.modified,
         args=dict(args),
     )
+
+
+def _rows(data: Path | None, *, modified: bool) -> Rows[QuixBugsRow]:
+    if data is None or not is_quixbugs_checkout(data):
+        return read_source(_SOURCE, QuixBugsRow, data, allow_modified=modified)
+    located = LocatedFile(path=data, origin=str(data))
+    return check_rows(_SOURCE, QuixBugsRow, located, rows_of_quixbugs(data), allow_modified=modified)
 
 
 def _belongs(row: QuixBugsRow, split: str) -> bool:

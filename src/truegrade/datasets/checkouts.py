@@ -1,7 +1,4 @@
-"""Benchmarks that their authors keep as folders, made into the rows of one file: QuixBugs and CWEval.
-
-The bytes made of a checkout are those that its source pins.
-"""
+"""QuixBugs, which its authors keep as folders, made into the rows of one file: the bytes that its source pins."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ from typing import Any
 
 from truegrade.errors import BadRecord, UserError
 
-# ------------------------------------------------------------- QuixBugs as its authors keep it, in folders.
-#
 #     python_programs/NAME.py           with a bug of one line
 #     correct_python_programs/NAME.py   without
 #     json_testcases/NAME.json          one ``[[arguments], expected]`` a line; 31 of 40 programs have them
@@ -57,8 +52,8 @@ def rows_of_quixbugs(folder: Path) -> bytes:
 def _program_row(folder: Path, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": name,
-        "buggy": checkout_text(folder / "python_programs" / f"{name}.py", "QuixBugs"),
-        "correct": checkout_text(folder / "correct_python_programs" / f"{name}.py", "QuixBugs"),
+        "buggy": _text(folder / "python_programs" / f"{name}.py"),
+        "correct": _text(folder / "correct_python_programs" / f"{name}.py"),
     }
     cases = folder / "json_testcases" / f"{name}.json"
     if cases.is_file():
@@ -66,16 +61,16 @@ def _program_row(folder: Path, name: str) -> dict[str, Any]:
         slow, skipped = SLOW.get(name, ()), SKIPPED.get(name, ())
         row |= {"tests": _cases(cases), "test_kind": "json", "compare": compare}
         return row | {"slow_tests": slow, "upstream_skipped": skipped}
-    module = checkout_text(folder / "python_testcases" / f"test_{name}.py", "QuixBugs")
+    module = _text(folder / "python_testcases" / f"test_{name}.py")
     row |= {"tests": None, "test_kind": "pytest", "pytest_source": module}
     if "from node import" in module:
-        row["node_source"] = checkout_text(folder / "python_testcases" / "node.py", "QuixBugs")
+        row["node_source"] = _text(folder / "python_testcases" / "node.py")
     return row
 
 
 def _cases(path: Path) -> list[Any]:
     cases = []
-    for number, line in enumerate(checkout_text(path, "QuixBugs").splitlines(), 1):
+    for number, line in enumerate(_text(path).splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -88,20 +83,11 @@ def _cases(path: Path) -> list[Any]:
     return cases
 
 
-def checkout_text(path: Path, checkout: str) -> str:
-    """The text of a file that a checkout holds.
-
-    Args:
-        path: of the file.
-        checkout: what is to be checked out again where it cannot be read.
-
-    Raises:
-        UserError: it cannot be read.
-    """
+def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); check {checkout} out again") from None
+        raise UserError(f"{path}: cannot be read ({error}); check QuixBugs out again") from None
 
 
 # -------------------------------- The problems of QuixBugs that CORAL-X trains on, selects on, and leaves out.
@@ -151,40 +137,3 @@ def split_of(program: str) -> str:
         if program in programs:
             return split
     raise KeyError(program)
-
-
-# --------- The Python part of CWEval as its authors keep it, two files a task, made into the rows of one file.
-#     benchmark/core/py/NAME_task.py    head, docstring and a secure solution behind ``# BEGIN SOLUTION``
-#     benchmark/core/py/NAME_test.py    pytest module; each case is marked ``functionality`` or ``security``
-#
-# The texts are kept as they are; `truegrade.benchmarks.cweval` says what is made of them. The bytes made are
-# those that the source pins.
-
-
-_CWEVAL_FOLDER = Path("benchmark", "core", "py")
-
-
-def is_cweval_checkout(folder: Path) -> bool:
-    """Whether a folder is laid out as upstream's repository."""
-    return (folder / _CWEVAL_FOLDER).is_dir()
-
-
-def rows_of_cweval(folder: Path) -> bytes:
-    """The JSON Lines of a checkout: a row a task, by name.
-
-    Raises:
-        UserError: a file is missing or cannot be read.
-    """
-    programs = sorted((folder / _CWEVAL_FOLDER).glob("*_task.py"))
-    if not programs:
-        raise UserError(f"{folder / _CWEVAL_FOLDER}: holds no tasks; check CWEval out again")
-    return "".join(json.dumps(_task_row(path)) + "\n" for path in programs).encode()
-
-
-def _task_row(program: Path) -> dict[str, str]:
-    name = program.stem.removesuffix("_task")
-    return {
-        "name": name,
-        "task": checkout_text(program, "CWEval"),
-        "test": checkout_text(program.with_name(f"{name}_test.py"), "CWEval"),
-    }

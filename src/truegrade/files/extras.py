@@ -34,8 +34,6 @@ EXTRAS = {
     "png": "resvg_py",
     "serve": "prometheus_client",
     "bigcodebench": "wordninja",
-    "classeval": "PyPDF2",
-    "cweval": "argon2",
     "leetcode": "sortedcontainers",
     "pytest": "pytest",
 }
@@ -75,7 +73,7 @@ def require(extra: str, user: str, *modules: str, instead: str = "") -> None:
 
     Args:
         extra: of our package.
-        user: what needs it, as a sentence begins: ``"profile 'cweval'"``.
+        user: what needs it, as a sentence begins: ``"profile 'coralx'"``.
         modules: what it needs of the extra; none for the one of `EXTRAS`.
         instead: what else one can do, as a sentence ends.
 

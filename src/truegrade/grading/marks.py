@@ -28,12 +28,6 @@ NEAR: Final = 0.5
 """Part of a time limit from which on a verdict is ``time_sensitive``; also `truegrade.sandbox.outcome.NEAR`."""
 MISSING_PACKAGE: Final = "missing-package:"
 """Before a name: the program ended because that module is none of those that programs may import."""
-METHODS: Final = "methods:"
-"""Before ``3/5``: of that many classes of tests, one a method and one for all together, so many succeed."""
-TEST_CLASSES: Final = "test_classes"
-"""Tag of problems whose verdicts have that mark: how many classes of tests there are."""
-SECURE: Final = "secure"
-"""The program passes the problem's tests of security, whatever those of its function say."""
 CONTROLS: Final = "controls:"
 """Before a chance, in verdicts of strict@5 and earlier: of control runs, which are no longer made."""
 READS_TESTS: Final = "reads-tests"
@@ -42,8 +36,6 @@ JOINED_TESTS: Final = "joined-tests"
 """It passes tests behind it in its source, and its last characters changed what these are."""
 DISOWNED: Final = "disowned-fence"
 """The last of several fences was taken as the answer, and the line before it says not to use it."""
-NOT_COLLECTED: Final = "not-collected"
-"""No test could be found because the program could not be imported, and the harness counts no such sample."""
 
 _MISSING = re.compile(
     r"(?:ModuleNotFoundError: |Error during testing: |\()[\"']?No module named \\?'([A-Za-z_]\w{0,49})"
@@ -59,20 +51,6 @@ def missing_package(detail: str) -> str | None:
 def packages_missed(marks: Iterable[str]) -> list[str]:
     """Names of the modules that programs failed for."""
     return [mark.removeprefix(MISSING_PACKAGE) for mark in marks if mark.startswith(MISSING_PACKAGE)]
-
-
-def methods_mark(passed: int, tests: int) -> str:
-    """The mark that says how many classes of tests succeed."""
-    return f"{METHODS}{passed}/{tests}"
-
-
-def methods_of(marks: Iterable[str]) -> tuple[int, int] | None:
-    """How many classes of tests succeed, and how many there are; None where no mark says so."""
-    for mark in marks:
-        if mark.startswith(METHODS):
-            passed, _, tests = mark.removeprefix(METHODS).partition("/")
-            return int(passed), int(tests)
-    return None
 
 
 @cache

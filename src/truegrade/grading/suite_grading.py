@@ -1,4 +1,4 @@
-"""Grading a program by a suite of unit tests, whole or by parts such as classes and security."""
+"""Grading a program by a suite of unit tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome
-from truegrade.grading.marks import SECURE, TESTS_SKIPPED, methods_mark
+from truegrade.grading.marks import TESTS_SKIPPED
 from truegrade.grading.programs import statements
 from truegrade.grading.suite_reference import ReferencesShown, SuiteReference
 from truegrade.grading.suite_runs import OutsideRun, SuiteRun, outside_suite, run_suite
@@ -159,13 +159,10 @@ def _not_run(reference: str, program: str) -> int:
 
 
 # ----------------------------------------------------------------------------------------------------------------
-# What a suite of unit tests says in parts: of security, by class of tests, without tests that are left out.
-
-_HELD = frozenset("PSH")
-"""Letters of `truegrade.grading.suite_runner.OUTCOMES` of tests that did not fail."""
+# Suites without the tests that are left out.
 
 
-def grade_parts(
+def grade_left_in(
     task: SuiteTask,
     program: str,
     kept: ReferencesShown,
@@ -173,38 +170,15 @@ def grade_parts(
     *,
     min_cpu_s: float,
     packages: Sequence[str] = (),
-    by_class: bool = False,
 ) -> Judgement:
-    """Run the suite without the tests that are left out, and that of security, if there is one.
-
-    The verdict is that of the suite; a program that passes the tests of security, too, or alone, has the mark
-    ``secure``.
-
-    Args:
-        task: as `grade_by_suite` takes it, and the other arguments.
-        program: the candidate, complete.
-        kept: what references show.
-        executor: runs the programs.
-        min_cpu_s: CPU limit of each run.
-        packages: installed packages that the suite's results depend on.
-        by_class: whether a mark says how many classes of tests succeed.
-    """
-    whole = left_in(task)
-    judged = grade_by_suite(whole, program, kept, executor, min_cpu_s=min_cpu_s, packages=packages)
-    marks = [*judged.marks, *([TESTS_SKIPPED] if task.skipped else [])]
-    if by_class and judged.harness is not None and judged.reason is not Reason.TAMPERING:
-        marks.append(_methods(whole, judged.harness["results"]))
-    judged = msgspec.structs.replace(judged, marks=tuple(marks))
-    if not task.security or judged.reason is Reason.GRADER_ERROR:
-        return judged
-    apart = msgspec.structs.replace(whole, tests=task.security)
-    secure = grade_by_suite(apart, program, kept, executor, min_cpu_s=min_cpu_s, packages=packages)
-    return secure if secure.reason is Reason.GRADER_ERROR else _together(judged, secure)
+    """Run the suite without the tests that are left out; arguments as of `grade_by_suite`."""
+    judged = grade_by_suite(left_in(task), program, kept, executor, min_cpu_s=min_cpu_s, packages=packages)
+    return msgspec.structs.replace(judged, marks=(*judged.marks, TESTS_SKIPPED)) if task.skipped else judged
 
 
 def left_in(task: SuiteTask) -> SuiteTask:
     """The task with the tests that the verdict rests on, and no others."""
-    return msgspec.structs.replace(task, tests=without(task.tests, task.skipped), security="", skipped=())
+    return msgspec.structs.replace(task, tests=without(task.tests, task.skipped), skipped=())
 
 
 def without(tests: str, names: Sequence[str]) -> str:
@@ -219,28 +193,3 @@ def without(tests: str, names: Sequence[str]) -> str:
     for node in reversed(left_out):
         lines[node.lineno - 1 : node.end_lineno] = [f"{' ' * node.col_offset}pass\n"]
     return "".join(lines)
-
-
-def _methods(task: SuiteTask, results: str) -> str:
-    """The mark of how many classes of tests have none that fails."""
-    source = suite_source(task)
-    failed = {
-        name.partition(".")[0] for name, letter in zip(source.names, results, strict=False) if letter not in _HELD
-    }
-    return methods_mark(sum(name not in failed for name in source.classes), len(source.classes))
-
-
-def _together(judged: Judgement, secure: Judgement) -> Judgement:
-    """The judgement of function, marked with that of security."""
-    marks = dict.fromkeys((*judged.marks, *secure.marks, *((SECURE,) if secure.passed else ())))
-    detail = judged.detail
-    if judged.passed and not secure.passed:
-        detail = f"insecure: {secure.detail}"
-    return msgspec.structs.replace(
-        judged,
-        detail=detail,
-        cpu_s=(judged.cpu_s or 0.0) + (secure.cpu_s or 0.0),
-        wall_s=(judged.wall_s or 0.0) + (secure.wall_s or 0.0),
-        time_sensitive=judged.time_sensitive or secure.time_sensitive,
-        marks=tuple(marks),
-    )

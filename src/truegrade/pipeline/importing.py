@@ -199,7 +199,6 @@ def _wordings(loaded: Benchmark) -> dict[str, str]:
 _IDS = (
     (re.compile(rb'"HumanEval/\d+"'), "humaneval"),
     (re.compile(rb'"BigCodeBench/\d+"'), "bigcodebench"),
-    (re.compile(rb'"ClassEval_\d+"'), "classeval"),
 )
 """Ids of problems, and the benchmark that is meant where a file has such ids and says nothing else."""
 

@@ -33,7 +33,7 @@ from truegrade.pipeline.sample_cautions import (
     unchanged,
     unscored,
 )
-from truegrade.pipeline.suite_summary import TierRate, suite_rates, suite_tiers, tier_cautions
+from truegrade.pipeline.suite_summary import TierRate, suite_tiers, tier_cautions
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdicts import (
     VerdictTable,
@@ -316,7 +316,6 @@ def _profile(
     estimates = [
         *population_rates(problems, tallies),
         *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
-        *suite_rates(profile, problems, outcomes, shared.ks),
         *score_means(profile, problems, outcomes, shared.run.verdicts(profile.id)),
         *_first_sample(profile, problems, outcomes),
     ]

@@ -34,8 +34,6 @@ PROFILES: dict[str, str] = {
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
     "humanevalpack": "truegrade.profiles.bigcode:HumanEvalPack",
     "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
-    "classeval": "truegrade.profiles.classeval:ClassEval",
-    "cweval": "truegrade.profiles.cweval:CWEval",
     "bigcodebench": "truegrade.profiles.bigcodebench:BigCodeBench",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
@@ -71,7 +69,9 @@ PROFILES: dict[str, str] = {
 }
 """Name -> ``module:class``; a new profile is one module, a TOML file beside it, and one line here."""
 
-REMOVED: Mapping[str, str] = MappingProxyType({"aider": "64dee114", "enamel": "f9e59da7"})
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {"aider": "64dee114", "classeval": "64dee114", "cweval": "64dee114", "enamel": "f9e59da7"}
+)
 """What earlier versions had, each with the last commit that has it."""
 
 _ID = re.compile(r"(?P<name>[^@+]*)(?:@(?P<version>[^+]*))?(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")

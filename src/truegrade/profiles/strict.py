@@ -36,7 +36,7 @@ from truegrade.grading.functions import (
     grade_by_tests,
 )
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.grading.marks import DISOWNED, READS_TESTS, SECURE, TEST_CLASSES
+from truegrade.grading.marks import DISOWNED, READS_TESTS
 from truegrade.grading.predictions import grade_choice, grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class, own_part
 from truegrade.grading.repairs import grade_repair, suite_of
@@ -259,15 +259,11 @@ class Strict(Profile):
     ) -> Judgement:
         """What is known of the right outcome is found once with the reference."""
         if isinstance(task, SuiteTask):
-            from truegrade.grading.suite_grading import grade_parts
+            from truegrade.grading.suite_grading import grade_left_in
 
             packages = problem.packages
-            apart = TEST_CLASSES in problem.tags
-            judged = grade_parts(
-                task, program, self._shown, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
-            )
-            gains = judged.passed or SECURE in judged.marks
-            if gains and _reads_tests(task, program):
+            judged = grade_left_in(task, program, self._shown, executor, min_cpu_s=cpu_s, packages=packages)
+            if judged.passed and _reads_tests(task, program):
                 # Outside, the run beside the tests is one of two that it has to pass, and proves nothing now.
                 mark = READS_TESTS if TESTS_INSIDE in judged.marks else TESTS_INSIDE
                 return msgspec.structs.replace(judged, marks=(*judged.marks, mark))

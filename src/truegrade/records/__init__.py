@@ -93,8 +93,6 @@ class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
     """Text files that lie in the working directory, by relative path."""
     packages: tuple[str, ...] = ()
     """Third-party modules that tests or reference import."""
-    security: str = ""
-    """Source of further tests in the same form, of whether the program is secure; empty for none."""
     skipped: tuple[str, ...] = ()
     """Tests, as ``Class.test``, that the reference fails elsewhere than at its authors': left out, and marked, but
     by a harness that runs them."""

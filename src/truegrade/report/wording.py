@@ -62,6 +62,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
 _AT: Mapping[str, str] = MappingProxyType(
     {
         "pass": "is correct",
+        # of summaries of earlier versions, as are the methods above
         "secure": "passes the tests of security, whatever it does else",
         "func-sec": "is correct and passes the tests of security",
     }

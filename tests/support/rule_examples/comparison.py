@@ -5,7 +5,7 @@ plain alternative to its rule one of the verdicts would be another."""
 
 from __future__ import annotations
 
-from support.rule_examples.program import FUNCTIONS, OWN, RIGHT, SUM, Graded
+from support.rule_examples.program import FUNCTIONS, RIGHT, SUM, Graded
 
 WRONG = "def add(a, b):\n    return a - b\n"
 EQUAL = "def add(a, b):\n    return type('E', (), {'__eq__': lambda self, other: True})()\n"
@@ -101,11 +101,7 @@ STRICT = {
             "patched", "import json\ndef add(a, b):\n    return json.loads(a)\n", True, marks=("tests-inside",)
         ),
     ),
-    "suites: tests of security are judged apart": (
-        Graded("secure", "def add(a, b):\n    return a + b if type(a) is int else 0\n", True, marks=("secure",)),
-        Graded("secure", RIGHT, True, unmarked=("secure",)),
-        Graded("skipped", RIGHT, True, marks=("tests-skipped",)),
-    ),
+    "suites: tests that no program passes elsewhere": (Graded("skipped", RIGHT, True, marks=("tests-skipped",)),),
     "repairs: every test is run and counted": (
         Graded("repair", "def f(x):\n    return 3\n", ["wrong_answer", "passed"]),
         Graded("repair of lists", "def f(x):\n    return (n + 1 for n in x)\n", True),
@@ -144,21 +140,6 @@ FUNCTION_TESTS = {
         ),
         Graded("method", "class Solution:\n    def add(self, c, d):\n        return c + d\n", False),
         Graded("method", "class Solution:\n    def add(self, a, b):\n        raise SystemExit(0)\n", False),
-    ),
-    "each class of tests by unittest, in one process": (
-        Graded("class", OWN, ["success", "success"], marks=("methods:2/2",)),
-        Graded(
-            "class",
-            "class Adder:\n    def add(self, a, b):\n        return 3\n",
-            ["success", "fail"],
-            marks=("methods:1/2",),
-        ),
-        Graded("class", "class Adder:\n    def add(self, a, b):\n        return 3\n", False),
-    ),
-    "pytest; functional if every test marked functionality": (
-        Graded("secure", "def add(a, b):\n    return a + b if type(a) is int else 0\n", True, marks=("secure",)),
-        Graded("secure", RIGHT, True, unmarked=("secure",)),
-        Graded("secure", "def add(a, b):\n    return 0\n", False, marks=("secure",)),
     ),
     "passed if no test of the class TestCases fails": (
         Graded("imports", RIGHT, True),

