@@ -230,7 +230,7 @@ class GradeSettings(Settings, frozen=True, kw_only=True):
         MODEL, metavar="FOLDER",
     )] = None  # fmt: skip
     out: Annotated[str | Path | None, Option(
-        "--out", "Folder of the run that is made from a file or a pack.", OTHER, basic=True,
+        "--out", "Folder of the run that is made from a file.", OTHER, basic=True,
     )] = None  # fmt: skip
 
 

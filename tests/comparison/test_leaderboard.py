@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,6 @@ from truegrade.analysis.leaderboard import read_leaderboard
 from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.report.leaderboard_document import write_leaderboard
-from truegrade.store.packing import pack_run
 
 GOOD, MIDDLE, BAD = "1" * 36 + "0" * 4, "1" * 34 + "0" * 6, "1" * 8 + "0" * 32
 
@@ -56,9 +56,8 @@ def test_only_what_is_comparable_is_ranked_and_ranks_are_what_tests_leave_open(f
 
 def test_a_pack_stands_for_its_run_and_beside_it_counts_once(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    from truegrade.store import Run
 
-    pack = pack_run(Run.open(folder / "bad"), tmp_path / "bad.truegrade")
+    pack = Path(shutil.make_archive(str(tmp_path / "bad"), "zip", folder, "bad"))
     both = read_leaderboard([folder, pack, folder / "bad"])
     assert both == read_leaderboard([folder])
     alone = read_leaderboard([folder / "good", pack], profiles=["house"])

@@ -138,7 +138,7 @@ def grade(completions: str | Path, given: dict[str, Any]) -> Run:
     the call gives stand in a column of their own, ``human-eval@6d43fb9+30s``.
 
     Args:
-        completions: a run's folder, a pack of one, which stays as it is, a file in one of the formats of
+        completions: a run's folder, a zip or pack of it, which stays as it is, a file in one of the formats of
             ``docs/formats.md``, or a folder or zip that holds one.
 
     Raises:
@@ -327,10 +327,10 @@ def _named_by_its_rows(path: Path, file_format: str | None, benchmark: str | Non
 
 
 def load(path: str | Path) -> Run:
-    """Open a run from its folder, or from a pack of it.
+    """Open a run from its folder, or from a zip or pack of it.
 
     Raises:
-        BadRecord: the folder holds no run, or the pack is damaged.
+        BadRecord: the folder holds no run, or the file is damaged.
     """
     return Run.open(Path(path))
 

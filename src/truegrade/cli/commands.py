@@ -17,7 +17,7 @@ from truegrade.cli.check import check
 from truegrade.cli.compare import compare, leaderboard
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
-from truegrade.cli.files import completion, export, pack, report
+from truegrade.cli.files import completion, export, report
 from truegrade.cli.groups import AppGroup, complete_names
 from truegrade.cli.listings import kinds, list_
 from truegrade.cli.options import (
@@ -61,7 +61,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Evaluate", ("run", "grade", "check")),
     ("Graders", ("assay", "serve")),
     ("Read", ("report", "compare", "leaderboard", "view")),
-    ("Share", ("export", "pack")),
+    ("Share", ("export",)),
     ("Data, names, machine", ("data", "list", "evolve", "doctor")),
 )
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""
@@ -82,6 +82,7 @@ OTHER_NAMES: Mapping[str, str] = {
     "info": "list KIND NAME",
     "lm-eval-tasks": "export BENCHMARK --format lm-eval --out FOLDER",
     "ls": "list",
+    "pack": "export RUN --format NAME`, or for the whole run `python -m zipfile -c RUN.zip RUN",
     "power": "compare --power",
     "pull": "data pull NAME",
     "rank": "leaderboard RUN",
@@ -397,7 +398,7 @@ def schema(name: str | None) -> None:
 
 
 for _command in (
-    check, compare, completion, data, doctor, export, leaderboard, list_, pack, report, serve, serve_model,
+    check, compare, completion, data, doctor, export, leaderboard, list_, report, serve, serve_model,
 ):  # fmt: skip
     main.add_command(_command)
 

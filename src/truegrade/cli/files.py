@@ -1,4 +1,4 @@
-"""The commands that write files, `export`, `pack` and `report`, and the completion of shells."""
+"""The commands that write files, `export` and `report`, and the completion of shells."""
 
 from __future__ import annotations
 
@@ -117,24 +117,6 @@ def _export_tasks(
         print_json({"folder": str(out), "tasks": names})
     else:
         echo(exporter.command(out, names))
-
-
-@click.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Output file. [default: the run's name with .truegrade]"
-)
-@json_option
-def pack(run: Path, out: Path | None, as_json: bool) -> None:
-    """Write a run as one file, which grade, report, compare, view, export and check read like a run."""
-    from truegrade.store import Run
-    from truegrade.store.packing import pack_run
-
-    path = pack_run(Run.open(run), out, notice=notice)
-    if as_json:
-        print_json({"file": str(path), "bytes": path.stat().st_size})
-    else:
-        echo(path)
 
 
 # ------------------------------------------------------------------ The command that writes reports: `report`.

@@ -24,7 +24,7 @@ from truegrade.store import Manifest, Run
 from truegrade.store.exporters import Exported, Exporter, find_exporter
 from truegrade.store.importers.samples import PLUS_SETS
 from truegrade.store.journal import OfSample
-from truegrade.store.manifest import replacing
+from truegrade.store.manifest import replacing, without_places
 from truegrade.store.trackers import NotTracked, OpenTracker, TrackedRun, log_run
 
 
@@ -217,7 +217,7 @@ def _samples(
     prompts = run.prompts() if exporter.verdicts else {}
     plus = exporter.verdicts and run.manifest.benchmark.name in PLUS_SETS
     config = run.manifest.generation.sha256 if run.manifest.generation else None
-    empty = True
+    empty, about = True, without_places(run.manifest)
 
     def counts(record: OfSample) -> bool:
         return record.problem_id in problems and record.sample < run.manifest.samples_per_task
@@ -244,7 +244,7 @@ def _samples(
                 harness=None if verdict is None else verdict.harness,
                 verdict=verdict,
                 prompt=prompts.get(completion.problem_id),
-                run=run.manifest,
+                run=about,
             )
     if empty:
         raise UserError(f"{run.given}: holds no reply to export; generate some first")

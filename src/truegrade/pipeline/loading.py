@@ -341,7 +341,7 @@ _SHOWN = 5
 def completion_files(path: Path, notice: Notice) -> Iterator[list[Path]]:
     """What is to be graded of a source: files of completions and folders of runs, in the order of their names.
 
-    A run's folder, a pack and a file stand for themselves. A folder or ``.zip`` of other files stands for those
+    A run's folder, a zip of it, a pack and a file stand for themselves. A folder or ``.zip`` of other files stands for those
     that an importer recognises, wherever they lie in it, and for each set of programs in evalplus' layout, one
     file a sample.
 
@@ -380,7 +380,7 @@ def completion_file(path: Path, notice: Notice) -> Iterator[Path]:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it is a zip, and neither a pack nor one that Inspect wrote as a log."""
+    """Whether it is a zip, and neither a run as one file nor one that Inspect wrote as a log."""
     if is_pack(path):
         return False
     with SourceFile(path, hashed=False) as source:

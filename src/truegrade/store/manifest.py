@@ -223,6 +223,19 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
+def without_places(manifest: Manifest) -> Manifest:
+    """The manifest as it goes to others: of files of this machine, the data and what the run was made with, their
+    names alone."""
+    source = msgspec.structs.replace(manifest.benchmark, source=_bare(manifest.benchmark.source))
+    places = manifest.origins if manifest.origins is not UNSET else {}
+    origins = {of: msgspec.structs.replace(each, place=_bare(each.place)) for of, each in places.items()}
+    return msgspec.structs.replace(manifest, benchmark=source, origins=origins or UNSET)
+
+
+def _bare(place: str) -> str:
+    return Path(place).name if Path(place).is_absolute() else place
+
+
 def _git_state() -> dict[str, str]:
     """Commit of the working directory, with a mark if it has changes; empty outside a repository."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]

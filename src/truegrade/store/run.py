@@ -92,11 +92,11 @@ class Run:
 
     @classmethod
     def open(cls, path: str | Path, *, notice: Notice = ignore) -> Run:
-        """Open an existing run, a folder or a pack; a pack is unpacked into the cache, to be read.
+        """Open an existing run, a folder, or a zip or pack of it, which is unpacked into the cache, to be read.
 
         Raises:
             UserError: a file stands there that is no pack.
-            BadRecord: the folder holds no readable manifest, or the pack is damaged.
+            BadRecord: the folder holds no readable manifest, or the file is damaged.
         """
         path = Path(path)
         if path.is_file():
@@ -168,7 +168,7 @@ class Run:
 
     @property
     def outputs(self) -> Path:
-        """Where files made of the run go unless told otherwise: its folder; of a pack, a folder beside it."""
+        """Where files made of the run go unless told otherwise: its folder; of a zip or pack, a folder beside it."""
         return self.path if self.pack is None else self.pack.with_name(f"{self.pack.stem}.files")
 
     @property

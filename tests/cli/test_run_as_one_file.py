@@ -1,22 +1,23 @@
-"""A run as one file: what every command reads of it, and what is refused of damaged and hostile ones."""
+"""A run as one file, a zip of its folder or a pack of an earlier version: what commands read of it, and what is
+refused of damaged ones."""
 
 import json
+import os
 import shutil
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
 import truegrade
 from truegrade import api
 from truegrade.apps.viewer.viewer_server import ViewServer
-from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.files.unpacking import FREE_BYTES
 from truegrade.store import Run
-from truegrade.store.packing import HEAD, PackHead, pack_run
+from truegrade.store.packing import HEAD, PackHead
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +29,40 @@ def made(tmp_path_factory, humaneval_file):
         patch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
         for name, model in (("good", "baseline/reference"), ("bad", "baseline/lookup")):
             truegrade.run("humaneval", model=model, limit=3, profiles=["strict", "human-eval"], out=f"runs/{name}")
-        done = CliRunner().invoke(main, ["pack", "runs/good"])
-        assert (done.exit_code, done.stdout, done.stderr) == (0, "good.truegrade\n", "")
+        write_pack(Path("runs/good"), Path("good.truegrade"))
+        for name, inside in (("good.zip", "runs"), ("flat.zip", "runs/good")):
+            shutil.make_archive(Path(name).stem, "zip", inside, "good" if inside == "runs" else ".")
     return folder
 
 
+def write_pack(run, out):
+    """A pack as versions up to commit 64dee114 wrote it."""
+    files = {each.name: each.read_bytes() for each in sorted(run.iterdir()) if each.suffix in (".json", ".jsonl")}
+    head = {"schema": 1, "truegrade": "0.1.0", "run": run.name}
+    head["files"] = {name: sha256(content).hexdigest() for name, content in files.items()}
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(HEAD, json.dumps(head), zipfile.ZIP_STORED)
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
 @pytest.fixture
-def packed(made, cli, tmp_path, monkeypatch):
-    """The pack, beside the runs, in a copy of that folder."""
+def beside(made, cli, tmp_path, monkeypatch):
+    """In a copy of that folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def packed(beside):
+    """The pack, beside the runs."""
     return Path("good.truegrade")
+
+
+@pytest.fixture(params=["good.truegrade", "good.zip"])
+def one_file(request, beside):
+    """The pack, or a zip of the run's folder."""
+    return Path(request.param)
 
 
 def contents(folder):
@@ -50,38 +74,27 @@ def rewritten(pack, out, change):
     with zipfile.ZipFile(pack) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
+    return rewritten_members(members, out)
+
+
+def rewritten_members(members, out):
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return out
 
 
-def test_the_same_run_gives_the_same_bytes_and_no_path_of_this_machine(packed, made):
-    (Path("runs/good") / "samples.log").write_text("no part of a run")
-    assert pack_run(Run.open(Path("runs/good")), Path("again.truegrade")).read_bytes() == packed.read_bytes()
-    assert pack_run(Run.open(packed), Path("once-more.truegrade")).read_bytes() == packed.read_bytes()
-    with zipfile.ZipFile(packed) as archive:
-        names = archive.namelist()
-        texts = b"".join(archive.read(name) for name in names)
-    assert names[0] == HEAD and names[1:] == sorted(names[1:])
-    assert set(names) == {
-        HEAD, "manifest.json", "prompts.jsonl", "completions.jsonl", "summary.json",
-        "verdicts.strict@6.jsonl", "verdicts.human-eval@6d43fb9.jsonl",
-    }  # fmt: skip
-    assert str(made).encode() not in texts and b'"/' not in texts
-
-
-def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(packed, cli):
-    before = {**contents(Path("runs")), "pack": packed.read_bytes()}
+def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(one_file, cli):
+    before = {**contents(Path("runs")), "pack": one_file.read_bytes()}
     shutil.move("runs/good", "gone")
     for arguments in (
-        ["compare", "runs/bad", packed, "--as", "strict", "--baseline", packed],
-        ["compare", "runs/bad", packed, "--as", "strict", "--table"],
-        ["check", "100", packed, "--as", "strict"],
-        ["check", packed],
-        ["report", packed],
-        ["report", packed, "--format", "csv"],
-        ["export", packed, "--format", "human-eval"],
+        ["compare", "runs/bad", one_file, "--as", "strict", "--baseline", one_file],
+        ["compare", "runs/bad", one_file, "--as", "strict", "--table"],
+        ["check", "100", one_file, "--as", "strict"],
+        ["check", one_file],
+        ["report", one_file],
+        ["report", one_file, "--format", "csv"],
+        ["export", one_file, "--format", "human-eval"],
     ):
         done = cli(*map(str, arguments))
         assert done[0] in (0, 1), done
@@ -91,21 +104,21 @@ def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(packed, cli):
         "samples.human-eval.jsonl",
     }
     shutil.move("gone", "runs/good")
-    assert {**contents(Path("runs")), "pack": packed.read_bytes()} == before
-    assert truegrade.load(packed).summary == truegrade.load("runs/good").summary
-    with ViewServer(Run.open(packed).path) as server:
+    assert {**contents(Path("runs")), "pack": one_file.read_bytes()} == before
+    assert truegrade.load(one_file).summary == truegrade.load("runs/good").summary
+    with ViewServer(Run.open(one_file).path) as server:
         assert server.url
 
 
-def test_messages_name_the_pack_and_not_where_it_lies_unpacked(packed, cli):
+def test_messages_name_the_pack_and_not_where_it_lies_unone_file(one_file, cli):
     for arguments, words in (
-        (["compare", "runs/bad", packed], "name one with --as"),
-        (["check", "100", packed, "--as", "bigcode"], f"truegrade grade {packed} --as PROFILE"),
+        (["compare", "runs/bad", one_file], "name one with --as"),
+        (["check", "100", one_file, "--as", "bigcode"], f"truegrade grade {one_file} --as PROFILE"),
     ):
         code, _, err = cli(*map(str, arguments))
         assert code == 2 and words in err and "/packs/" not in err, err
-    code, out, _ = cli("check", "100", str(packed), "--as", "strict", "--json")
-    assert json.loads(out)["run"] == str(packed)
+    code, out, _ = cli("check", "100", str(one_file), "--as", "strict", "--json")
+    assert json.loads(out)["run"] == str(one_file)
 
 
 def test_grading_a_pack_makes_a_run_of_its_own_and_goes_on_with_it(packed, cli):
@@ -164,13 +177,13 @@ def _no_head(members):
     ("change", "words"),
     [
         (_newer, "layout 2"),
-        (_altered, "field 'completions.jsonl': the pack is damaged"),
-        (_lost, "field 'summary.json': the pack is damaged (it is missing)"),
+        (_altered, "field 'completions.jsonl': the file is damaged"),
+        (_lost, "field 'summary.json': the file is damaged (it is missing)"),
         (_outside, "'../evil.json', which no pack does"),
         (_named_outside, "'../good', which no pack does"),
         (_more, "'sitecustomize.py', which no pack does"),
         (_bomb, "256 times its size"),
-        (_no_head, "the pack is damaged"),
+        (_no_head, "the file is damaged"),
     ],
 )
 def test_another_version_and_a_damaged_pack_are_one_line(packed, cli, tmp_path, change, words):
@@ -190,16 +203,37 @@ def test_a_pack_that_was_cut_off_is_one_line(packed, cli, share):
     assert done[0] == 2 and done[2].count("\n") == 1 and "copy it again" in done[2]
 
 
-def test_what_stays_of_this_machine_is_told(packed, cli):
-    manifest = json.loads(Path("runs/bad/manifest.json").read_text())
-    manifest["generation"]["model_args"] = {"adapter": "/home/somebody/adapter"}
-    Path("runs/bad/manifest.json").write_text(json.dumps(manifest))
-    done = cli("pack", "runs/bad", "--out", "bad.truegrade")
-    assert done[0] == 0 and "note: -M adapter, /home/somebody/adapter, stays in the pack" in done[2]
+def test_a_run_as_one_file_is_no_file_of_completions(one_file):
+    with pytest.raises(UserError, match=rf"to compare it with the claim use: truegrade check 100 {one_file}"):
+        api.check("100", one_file)
 
 
-def test_a_pack_is_no_file_of_completions_and_no_folder_to_write_to(packed, cli):
-    with pytest.raises(UserError, match=r"to compare it with the claim use: truegrade check 100 good\.truegrade"):
-        api.check("100", packed)
-    with pytest.raises(UserError, match="is a folder"):
-        pack_run(Run.open(Path("runs/good")), Path("runs"))
+def test_a_zip_of_what_is_in_the_folder_is_the_run_too_and_its_other_files_stay_out(beside, cli):
+    flat = Run.open(Path("flat.zip"))
+    assert flat.summary == Run.open(Path("runs/good")).summary
+    assert not {"log.txt", "report.html"} & {each.name for each in flat.path.iterdir()}
+
+
+def test_a_zip_of_several_runs_is_a_folder_of_files(beside, cli):
+    shutil.make_archive("both", "zip", ".", "runs")
+    code, _, err = cli("report", "both.zip")
+    assert code == 2 and "is a file, and a run is a folder" in err
+
+
+@pytest.mark.parametrize("change", [_bomb, _altered], ids=["too large", "another text"])
+def test_a_hostile_zip_is_one_line_or_a_run(beside, cli, change):
+    with zipfile.ZipFile("flat.zip") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    bad = rewritten_members(members, Path("bad.zip"))
+    code, _, err = cli("report", str(bad))
+    assert (code, err.count("\n")) == (2, 1) and "256 times its size" in err if change is _bomb else code == 0
+
+
+def test_an_export_names_no_place_of_this_machine(one_file, cli, made):
+    Path("runs/good/manifest.json").read_text().index(str(Path(os.environ["TRUEGRADE_DATA"])))
+    for run in ("runs/good", str(one_file)):
+        assert cli("export", run, "--format", "inspect", "--as", "strict", "--out", "log.eval")[0] == 0
+        with zipfile.ZipFile("log.eval") as archive:
+            texts = b"".join(archive.read(name) for name in archive.namelist() if name.endswith(".json"))
+        assert os.environ["TRUEGRADE_DATA"].encode() not in texts and b"HumanEval" in texts
