@@ -52,7 +52,7 @@ class File(NamedTuple):
     about: str
     """Its docstring, or empty."""
     lines: int
-    """Those that are neither blank, nor a comment, nor a docstring."""
+    """Those that are neither blank, nor a comment, nor a docstring, of attributes too."""
     classes: tuple[str, ...]
     """The public ones."""
 
@@ -69,15 +69,15 @@ def read(source: str) -> File:
 
 
 def docstring_lines(tree: ast.Module) -> set[int]:
-    """Numbers of the lines that docstrings take."""
+    """Numbers of the lines that docstrings take: at heads of bodies, and of attributes of modules and classes."""
     documented: set[int] = set()
     inside: list[ast.AST] = [tree]
     while inside:
         node = inside.pop()
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                documented.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+            for each in node.body if isinstance(node, ast.Module | ast.ClassDef) else node.body[:1]:
+                if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                    documented.update(range(each.lineno, (each.end_lineno or each.lineno) + 1))
         # No definition stands in an expression, of which most of a tree consists.
         inside += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
     return documented
@@ -107,11 +107,11 @@ def code_rows(root: Path, sources: dict[Path, str]) -> Iterator[Row]:
         for first, last in spans(text, ast.Import, ast.ImportFrom)
         for line in range(first, last + 1)
     }
-    yield Row("lines of Python code, whole", str(whole), "<= 64000")
-    yield Row("  of these in the core", f"{whole - in_apps}{none_yet}", "<= 46000")
+    yield Row("lines of Python code, whole", str(whole), "<= 72000")
+    yield Row("  of these in the core", f"{whole - in_apps}{none_yet}", "<= 50000")
     yield Row(f"  of these in {APPS}/", str(in_apps))
     yield Row("  of these imports", f"{len(imports)} ({len(imports) / (whole or 1):.1%})")
-    yield Row("files", str(len(sources)), "<= 320")
+    yield Row("files", str(len(sources)))
     for limit in (SMALL_FILE, TINY_FILE):
         yield Row(f"  of <= {limit} lines of code", str(sum(lines <= limit for lines in code.values())))
     physical = median(len(text.splitlines()) for text in sources.values())
@@ -195,7 +195,7 @@ def import_rows(src: Path) -> Iterator[Row]:
     imports = imports_of(src)
     chain, module_cycle, package_cycle = import_measures(imports)
     importers = Counter(name for imported in imports.values() for name in imported)
-    yield Row("longest import chain, modules", str(chain), "<= 20")
+    yield Row("longest import chain, modules", str(chain), "<= 24")
     yield Row("modules with one importer", str(sum(count == 1 for count in importers.values())))
     yield Row("cycle of modules", module_cycle)
     yield Row("cycle of packages", package_cycle)
@@ -209,13 +209,16 @@ import os, sys, threading
 from collections import Counter
 from multiprocessing import util
 src, *arguments = sys.argv[1:]
+BEGINS = {"summarise_run": "summary", "write_report": "page"}
 sys.path.insert(0, src)
-touched, opened = set(), Counter()
+touched, opened, part = {}, Counter(), "verdict"
 
 def called(frame, event, _):
+    global part
     code = frame.f_code  # bodies of classes are not optimised code, and comprehensions have names in brackets
     if event == "call" and code.co_flags & 1 and code.co_filename.startswith(src) and code.co_name[0] != "<":
-        touched.add((code.co_filename, code.co_qualname))
+        part = BEGINS.get(code.co_qualname, part)
+        touched.setdefault((code.co_filename, code.co_qualname), part)
 
 def opening(event, given):
     reading = event == "open" and not (given[2] or 0) & (os.O_WRONLY | os.O_RDWR)
@@ -236,12 +239,14 @@ sys.setprofile(called)
 truegrade.cli.main(arguments, standalone_mode=False)
 sys.setprofile(None)
 if os.path.exists("touched"):
-    touched |= {tuple(line.rstrip("\\n").split("\\t")) for line in open("touched")}
-files = {file for file, _ in touched}
-print("MEASURED", len(touched), len(files), *(f"{name}:{times}" for name, times in sorted(opened.items())))
+    touched |= {tuple(line.rstrip("\\n").split("\\t")): "verdict" for line in open("touched")}
+files = {file: part for part in ("page", "summary", "verdict") for (file, _), of in touched.items() if of == part}
+counts = [[*of.values()].count(part) for part in ("verdict", "summary", "page") for of in (touched, files)]
+print("MEASURED", *counts, *(f"{name}:{times}" for name, times in sorted(opened.items())))
 """
 """Runs one command and counts the functions and files of truegrade it enters, in processes that it forks too, and
-how often it opens a journal."""
+how often it opens a journal. What is entered in several parts counts for the first: the verdict, the summary
+(counting, cautions), the page and what is printed."""
 
 COMMANDS = """
 import sys
@@ -272,9 +277,14 @@ def measured(script: str, src: Path, *arguments: str) -> list[str]:
 
 def running_rows(src: Path) -> Iterator[Row]:
     """What grading one completion enters and opens, and what the command line shows."""
-    functions, files, *opened = measured(TRACE, src, "grade", "input.jsonl", "-b", "humaneval", "--out", "run")
-    yield Row("functions that grading one completion enters", functions, "<= 350")
-    yield Row("files that grading one completion enters", files, "<= 60")
+    found = measured(TRACE, src, "grade", "input.jsonl", "-b", "humaneval", "--out", "run")
+    counts, opened = [int(count) for count in found[:6]], found[6:]
+    entered = [f"{counts[at]} / {counts[at + 1]}" for at in (0, 2, 4)]
+    shown = f"{counts[0] + counts[2]} / {counts[1] + counts[3]}"
+    yield Row("functions / files that one completion enters", shown, "<= 500 / 75")
+    yield Row("  of these to its verdict", entered[0])
+    yield Row("  of these to count and caution", entered[1])
+    yield Row("  besides these, for the page and the terminal", entered[2])
     yield Row("times that each file of lines is opened to be read", ", ".join(opened))
     visible, hidden, options = measured(COMMANDS, src)
     yield Row("visible commands; hidden", f"{visible}; {hidden}", "<= 16; 4")
@@ -289,7 +299,7 @@ def page_rows(docs: Path) -> Iterator[Row]:
     pages = [*docs.rglob("*.md")]
     written = [page for page in pages if page.relative_to(docs).parts[0] != "reference"]
     yield Row("pages of documentation", str(len(pages)), "<= 26")
-    yield Row("words of documentation without reference", str(sum(words(page) for page in written)), "<= 40000")
+    yield Row("words of documentation without reference", str(sum(words(page) for page in written)))
 
 
 def words(page: Path) -> int:
@@ -316,7 +326,7 @@ def table(src: Path) -> Iterator[Row]:
     yield from running_rows(src)
     yield from page_rows(src.parent / "docs")
     yield Row("test functions", str(count_tests(src.parent / "tests")))
-    yield Row("time of make test", "not measured here", "<= 6 min, 660 CPU s")
+    yield Row("time of make test", "not measured here", "<= 500 s")
 
 
 # ------------------------------------------------------------------------------- the table of packages

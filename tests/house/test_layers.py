@@ -171,7 +171,11 @@ def test_the_root_stays_small_nothing_is_circular_and_no_two_public_classes_shar
 LONG = "def long():\n" + "    long\n" * 50
 MADE = {
     "src/truegrade/__init__.py": "",
-    "src/truegrade/low.py": '"""Docs.\n\nMore.\n"""\n\n# a comment\n' + LONG,
+    "src/truegrade/low.py": '"""Docs.\n\nMore.\n"""\n\n# a comment\n'
+    + LONG
+    + 'KEPT = 1\n"""Of an attribute,\nin two lines."""\n'
+    + 'def summarise_run():\n    "Docs."\n    "no docs"\n    short()\n'
+    + "def short(): pass\ndef write_report(): short()\n",
     "src/truegrade/cli.py": """
 import click
 
@@ -195,6 +199,8 @@ def run(known, rare): pass
 def grade(rest):
     open(rest[0]).close()
     low.long()
+    low.summarise_run()
+    low.write_report()
 """,
     "src/truegrade/apps/__init__.py": "",
     "src/truegrade/apps/one.py": "from truegrade import low\nfrom truegrade.apps import two\nlow, two\n",
@@ -218,8 +224,8 @@ def test_structure_counts_a_made_package(tmp_path):
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     rows = {line[:52].strip(): line[53:97].strip() for line in shown.splitlines()[1:]}
     assert rows == {
-        "lines of Python code, whole": "73", "of these in the core": "68", "of these in apps/": "5",
-        "of these imports": "7 (9.6%)", "files": "6", "of <= 80 lines of code": "6", "of <= 40 lines of code": "5",
+        "lines of Python code, whole": "81", "of these in the core": "76", "of these in apps/": "5",
+        "of these imports": "7 (8.6%)", "files": "6", "of <= 80 lines of code": "6", "of <= 40 lines of code": "5",
         "lines, and lines of code, of the median file": "2; 2", "functions over 50 lines": "1",
         "lines of .toml": "3 in 1 files", "lines of .js": "0 in 0 files", "lines of .css": "0 in 0 files",
         "lines of .html": "2 in 1 files", "lines of prompt texts (.txt)": "2 in 1 files",
@@ -227,7 +233,8 @@ def test_structure_counts_a_made_package(tmp_path):
         "longest import chain, modules": "3", "modules with one importer": "1",
         "cycle of modules": "none", "cycle of packages": "none", "modules and packages at the root": "3",
         "public class names used twice or more": "0", "file names used twice or more": "0",
-        "functions that grading one completion enters": "3", "files that grading one completion enters": "2",
+        "functions / files that one completion enters": "5 / 2", "of these to its verdict": "3 / 2",
+        "of these to count and caution": "2 / 0", "besides these, for the page and the terminal": "1 / 0",
         "times that each file of lines is opened to be read": "input.jsonl:1",
         "visible commands; hidden": "2; 1", "options that `run --help` shows": "1",
         "pages of documentation": "2", "words of documentation without reference": "3",
