@@ -83,6 +83,7 @@ WORDS = (
     "list agents aider",
     "list benchmarks enamel",
     "run enamel",
+    "data pull cweval",
 )
 
 

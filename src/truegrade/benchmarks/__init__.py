@@ -12,6 +12,7 @@ from msgspec import structs
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark, stem_of
+from truegrade.datasets.download import REMOVED
 from truegrade.errors import UserError
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.registry import Found, Registry
@@ -44,11 +45,6 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Built-in benchmarks: name to ``module:attribute``, imported when asked for."""
-
-REMOVED: Mapping[str, str] = MappingProxyType(
-    {"classeval": "64dee114", "cweval": "64dee114", "polyglot-python": "64dee114", "enamel": "f9e59da7"}
-)
-"""What earlier versions had, each with the last commit that has it."""
 
 
 def _fault(thing: Any) -> str | None:

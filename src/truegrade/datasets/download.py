@@ -11,14 +11,15 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truegrade.errors import BadRecord, DataMissing, TruegradeError, UnknownName, UserError
+from truegrade.errors import BadRecord, DataMissing, RemovedName, TruegradeError, UnknownName, UserError
 from truegrade.files.json_text import TomlTables
 from truegrade.files.kept import user_cache
 from truegrade.records import sha256_json
@@ -83,6 +84,10 @@ SOURCES = TomlTables(_FOLDER / "sources.toml", PinnedFile)
 """Every pinned data set by name."""
 UNPINNED = TomlTables(_FOLDER / "unpinned.toml", str)
 """By benchmark whose data nobody can pin: what follows its name in a sentence that says where to get a copy."""
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {"classeval": "64dee114", "cweval": "64dee114", "polyglot-python": "64dee114", "enamel": "f9e59da7"}
+)
+"""Benchmarks that earlier versions had, each with the last commit that has it."""
 
 
 def source(name: str) -> PinnedFile:
@@ -90,10 +95,13 @@ def source(name: str) -> PinnedFile:
 
     Raises:
         UserError: it is one that every user brings; the sentence says from where.
+        RemovedName: an earlier version had it.
         UnknownName: there is none.
     """
     if name in UNPINNED:
         raise UserError(f"{name} {UNPINNED[name]}")
+    if name in REMOVED:
+        raise RemovedName("data set", name, REMOVED[name])
     if name not in SOURCES:
         raise UnknownName("data set", name, SOURCES, hint="`truegrade data list` shows them all")
     return SOURCES[name]

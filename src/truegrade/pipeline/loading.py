@@ -341,9 +341,9 @@ _SHOWN = 5
 def completion_files(path: Path, notice: Notice) -> Iterator[list[Path]]:
     """What is to be graded of a source: files of completions and folders of runs, in the order of their names.
 
-    A run's folder, a zip of it, a pack and a file stand for themselves. A folder or ``.zip`` of other files stands for those
-    that an importer recognises, wherever they lie in it, and for each set of programs in evalplus' layout, one
-    file a sample.
+    A run's folder, a zip of it, a pack and a file stand for themselves. A folder or ``.zip`` of other files stands
+    for those that an importer recognises, wherever they lie in it, and for each set of programs in evalplus'
+    layout, one file a sample.
 
     Args:
         path: what the user names.

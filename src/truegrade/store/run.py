@@ -168,7 +168,7 @@ class Run:
 
     @property
     def outputs(self) -> Path:
-        """Where files made of the run go unless told otherwise: its folder; of a zip or pack, a folder beside it."""
+        """Where files made of the run go unless told otherwise: its folder, or one beside its zip or pack."""
         return self.path if self.pack is None else self.pack.with_name(f"{self.pack.stem}.files")
 
     @property
