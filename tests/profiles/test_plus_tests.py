@@ -81,7 +81,8 @@ def test_parity_with_the_generated_programs(benchmark, data_dir):
                     and j.reason is not Reason.TIME_LIMIT]  # fmt: skip
             inputs = [list(arguments) for arguments in task.base_inputs + task.plus_inputs]
             crossed = task.entry_point in CROSS_CHECKED
-            outputs = [None] * len(inputs) if crossed else references.of(problem.id, task, sandbox).values
+            shown = () if crossed else references.of(problem.id, task, sandbox).results
+            outputs = [None] * len(inputs) if crossed else [one.value for one in shown]
             asked.append({
                 "kind": "humaneval" if task.prefix else "mbpp", "id": problem.id, "entry_point": task.entry_point,
                 "reference": task.reference, "atol": task.atol, "programs": [text for text, _ in kept],
