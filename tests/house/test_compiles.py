@@ -1,7 +1,6 @@
 """`make check` refuses what a Python that is here, or a newer one, does not compile."""
 
 import platform
-from pathlib import Path
 
 import pytest
 
@@ -26,10 +25,8 @@ def test_refused(kind, tmp_path, capsys):
     assert ended.value.code == 1 and "own.py, line" in said and told in said
 
 
-@pytest.mark.parametrize("text", [f"r{SURROGATE}", 'TEXT = "\\ud800"\n', ""])
-def test_accepted(text, tmp_path, capsys):
-    Path(tmp_path / "own.py").write_text(text)
+def test_accepted(tmp_path, capsys):
+    (tmp_path / "own.py").write_text(f'r{SURROGATE}TEXT = "\\ud800"\n')
     with pytest.raises(SystemExit) as ended:
         compiles.main(tmp_path)
-    assert ended.value.code == 0
-    assert platform.python_version() in capsys.readouterr().out
+    assert ended.value.code == 0 and platform.python_version() in capsys.readouterr().out

@@ -1,17 +1,12 @@
-"""Which tests `make test` leaves out, what stands for them, and which of them a change has run all the same."""
+"""Which thorough tests a change has run all the same."""
 
-import ast
-import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from tools import guarding
 
-ROOT = Path(__file__).parents[2]
-CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
-TABLE = guarding.guards(CONTRIBUTING)
+TABLE = guarding.guards((guarding.ROOT / "CONTRIBUTING.md").read_text())
 
 
 @pytest.mark.parametrize(
@@ -54,17 +49,3 @@ def test_what_changed_is_what_came_since_main_or_in_the_last_commit(tmp_path, mo
     assert guarding.changed_paths() == ["one", "three", "new"]
     assert guarding.changed_paths("HEAD~2") == ["one", "three", "two", "new"]
     assert guarding.changed_paths("0" * 40) == ["one", "three", "new"], "a commit that git does not know"
-
-
-def test_contributing_names_every_file_with_thorough_tests_and_what_stands_for_them():
-    told = CONTRIBUTING.partition("## Thorough tests")[2].partition("\n## ")[0]
-    texts = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
-    named = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", told)
-    marked = {name for name, text in texts.items() if re.search(r"pytest\.mark\.thorough|one_in\(", text)}
-    assert marked - {Path(__file__).name} <= {name for name, _ in named}
-    for name, function in named:
-        assert name in texts, name
-        if function:
-            made = [it for it in ast.walk(ast.parse(texts[name])) if getattr(it, "name", "") == function]
-            assert made, f"{name}::{function}"
-            assert "thorough" not in "".join(map(ast.unparse, made[0].decorator_list)), f"{function} always runs"

@@ -12,7 +12,7 @@ import pytest
 
 from support.thorough import thorough
 from tools.reference import FOLDER
-from tools.tutorials import QUICKSTART, agrees, followed, named, not_followed, refreshed, run, sections, steps
+from tools.tutorials import QUICKSTART, agrees, followed, named, not_followed, run, steps
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -50,76 +50,10 @@ def test_a_tutorial_does_what_it_says(text, tmp_path, humaneval_file, monkeypatc
         )
 
 
-def test_every_tutorial_runs_something_and_shows_what_it_prints():
-    tutorials = [part for part in followed() if part.page != QUICKSTART]
-    assert [part.page.stem for part in tutorials] == [
-        "evolution",
-        "livecodebench",
-        "reasoning",
-        "replication",
-        "repository",
-    ]
-    for part in tutorials:
-        assert any(step.expected for step in steps(part.text)), part.name
-
-
-def test_every_section_of_the_quickstart_is_followed():
-    quickstarts = [part for part in followed() if part.page == QUICKSTART]
-    assert [part.name for part in quickstarts] == [
-        "quickstart-a-model-behind-a-vllm-server",
-        "quickstart-rewards-for-reinforcement-learning",
-        "quickstart-check-a-claim-with-a-zip-of-completions",
-        "quickstart-change-truegrade",
-    ]
-    assert all(list(steps(part.text)) for part in quickstarts)
+def test_every_part_that_is_followed_runs_something_and_a_tutorial_shows_what_it_prints():
+    for part in followed():
+        assert any(step.expected or part.page == QUICKSTART for step in steps(part.text)), part.name
     assert not list(steps(not_followed(QUICKSTART))), "what is not of a section is run by nobody"
-
-
-def test_a_section_ends_at_the_next_heading_of_its_level_outside_blocks():
-    block = "```sh\n## no heading\n```\n"
-    page = f"# Page\n{block}## One\n{block}### Step\n````\n{block}````\n## Two\nend\n"
-    assert list(sections(page)) == [("One", f"\n{block}### Step\n````\n{block}````\n"), ("Two", "\nend\n")]
-
-
-def test_a_name_of_no_part_is_refused_with_those_there_are():
-    with pytest.raises(SystemExit, match="no part is named vlm; there are evolution-tutorial, "):
-        named(["vllm", "vlm"], followed())
-
-
-def test_what_is_not_followed_is_the_rest_of_the_page():
-    (part,) = named(["evolution"], followed())
-    rest = not_followed(part.page)
-    assert dict(sections(rest)).keys() == dict(sections(part.page.read_text())).keys()
-    assert "truegrade evolve --quick" in rest and "python train.py" in part.text and "python train.py" not in rest
-
-
-@pytest.mark.parametrize(
-    ("says", "same"),
-    [
-        ("a  1\nb 2", True),
-        ("a 1\n\n───\nb 2\n", True),
-        ("a …\nb 2", True),
-        ("…\nb 2", True),
-        ("a 1\n…", True),
-        ("a 1", False),
-        ("a 2\nb 2", False),
-        ("b 2\na 1", False),
-        ("…\na 2", False),
-    ],
-)
-def test_an_output_is_compared_line_by_line(tmp_path, says, same):
-    (step,) = run(f"```console\n$ printf 'a 1\\nb 2\\n'\n{says}\n```\n", tmp_path)
-    assert agrees(step) is same
-
-
-def test_a_failing_command_fails_its_part(tmp_path):
-    with pytest.raises(AssertionError, match="false"):
-        list(run("```console\n$ false\n```\n", tmp_path))
-
-
-def test_only_numbers_are_refreshed(tmp_path):
-    (step,) = run("```console\n$ printf 'a 1\\nb 2\\n'\na 7\nc 2\n…\n```\n", tmp_path)
-    assert refreshed(step) == ["a 1", "c 2", "…"]
 
 
 def test_the_navigation_names_every_page_once():

@@ -1,6 +1,7 @@
 """What `truegrade list profiles` prints: every rule has a source that can be followed, and is executed."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 import msgspec
@@ -46,62 +47,33 @@ def test_every_prompt_has_a_source_that_can_be_followed():
 # ------------------------------------------------------------------------------------------ aggregation
 
 BY_THE_SUMMARY = {
-    "unbiased pass@k, mean over tasks": ["pass@1", "pass@5", "pass@10"],
-    "unbiased pass@k, mean over tasks (MBPP: pass@1)": ["pass@1", "pass@10"],
-    "unbiased pass@1, 10, 100, mean over tasks": ["pass@1", "pass@10", "pass@100"],
-    "unbiased pass@1, 5, 10, mean over tasks": ["pass@1", "pass@5", "pass@10"],
-    "mean and unbiased pass@k": ["pass@1", "pass@10"],
-    "mean over tasks of the share of right samples; pass@1, 2, 5": ["pass@1", "pass@2", "pass@5"],
-    "5 epochs; mean and unbiased pass@1, 2, 5": ["pass@1", "pass@2", "pass@5"],
-    "pass@k, mean over problems": ["pass@1", "pass@10"],
-    "any-correct and first-pass per task, all solutions": ["any_correct", "first_sample", "all_solutions"],
-    "acc: pass@1 of the first sample alone": ["first_sample"],
-    "bugfix, style, security, runtime and syntax": [
-        "bugfix",
-        "style",
-        "security",
-        "runtime",
-        "syntax",
-        "weighted_sum",
-    ],
-    "1.1 where all pass, 0.1 where one fails": ["reward"],
-    "passed completions in percent of all tasks": ["pass@1"],
-    "one completion an item; the share accepted": ["pass@1"],
-    "1 or 0": ["pass@1"],
-    "1 if every result == True, else 0": ["pass@1"],
-    "1.0 if every result is the object True, else 0.0": ["pass@1"],
-    "1.0 if every result == True, else 0.0": ["pass@1"],
-    "acc is 1 if every test passes": ["pass@1"],
+    "pass-at-1-5-10": ["pass@1", "pass@5", "pass@10"],
+    "pass-at-1-10-100": ["pass@1", "pass@10", "pass@100"],
+    "pass-at-1-2-5": ["pass@1", "pass@2", "pass@5"],
+    "pass-at-k": ["pass@1", "pass@5", "pass@10"],
+    "any-correct-and-all-solutions": ["any_correct", "first_sample", "all_solutions"],
+    "first-sample": ["first_sample"],
+    "coralx-five-scores": ["bugfix", "style", "security", "runtime", "syntax", "weighted_sum"],
+    "code-r1-reward": ["reward"],
+    "share-passed": ["pass@1"],
+    "one-or-zero": ["pass@1"],
 }
-"""How a rule of aggregation begins -> estimates that every summary under it has, of 100 samples a problem."""
+"""Id of a rule of aggregation -> estimates that every summary under it has, of 100 samples a problem."""
 BY_THE_PROFILE = {
-    "if no generation of an item is right, all count as wrong": "tally",
-    "skipped generations leave the denominator": "tally",
-    "a program that passes a suite in its own process counts as a failure": "tally",
-    "the share of the tests that pass": "tests_passed",
-    "the share of the first 10 tests that pass": "tests_passed",
-    "1.0 if every result is the object True; else each": "tests_passed",
+    "skips-left-out-unless-none-right": "tally",
+    "skips-left-out": "tally",
+    "strict-reads-tests": "tally",
+    "share-of-tests": "tests_passed",
+    "verl-sandbox-fusion-first-ten-tests": "tests_passed",
+    "verl-prime-first-ten-tests": "tests_passed",
 }
-"""How one begins -> the method that the profile has in place of the usual one."""
-FAILED_REQUESTS = {
-    "a row whose `success` is false is an attempt that is wrong": True,
-    "a reply without an answer is a failure, and counted apart too; a sample without a reply": False,
-    "every reply counts; a sample without one is missing": False,
-}
-"""How one begins -> `Profile.counts_failed`; `tests/pipeline/test_cautions.py` tests what that does to a file."""
-PUBLISHED = ("passed if every result is greater than 0; pass@k", "LiveCodeBench: acc is 1 if every result")
+"""Id of one -> the method that the profile has in place of the usual one."""
+FAILED_REQUESTS = {"failed-request-wrong": True, "missing-sample-left-out": False}
+"""Id of one -> `Profile.counts_failed`; `tests/pipeline/test_cautions.py` tests what that does to a file."""
+PUBLISHED = {"results-above-zero"}
 """Rules whose numbers are those of `Profile.contest_scale`."""
+AGGREGATION = {*BY_THE_SUMMARY, *BY_THE_PROFILE, *FAILED_REQUESTS, *PUBLISHED}
 SAMPLES, USAGE = 100, Usage(input_tokens=1, output_tokens=1)
-
-
-def beginning(rule, known):
-    """Which of these beginnings a rule has; the longest, or None."""
-    return text_key(rule.text, known)
-
-
-def text_key(text, known):
-    """The longest of these beginnings that a text has, or None."""
-    return max((key for key in known if text.startswith(key)), key=len, default=None)
 
 
 def counted_run(folder, profile, problem):
@@ -143,17 +115,12 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
     for rule in profile.rules:
         if rule.step != "aggregation":
             continue
-        metrics, method = (beginning(rule, known) for known in (BY_THE_SUMMARY, BY_THE_PROFILE))
-        published, failed = beginning(rule, PUBLISHED), beginning(rule, FAILED_REQUESTS)
-        assert metrics or method or published or failed, f"nothing is known to execute {rule.text!r}"
-        if metrics:
-            assert set(BY_THE_SUMMARY[metrics]) <= shown, rule.text
-        if method:
-            own = getattr(type(profile), BY_THE_PROFILE[method])
-            assert own is not getattr(Profile, BY_THE_PROFILE[method]), rule.text
-        if failed:
-            assert profile.counts_failed is FAILED_REQUESTS[failed], rule.text
-        if published:
+        assert set(BY_THE_SUMMARY.get(rule.id, ())) <= shown, rule.text
+        if method := BY_THE_PROFILE.get(rule.id):
+            assert getattr(type(profile), method) is not getattr(Profile, method), rule.text
+        if rule.id in FAILED_REQUESTS:
+            assert profile.counts_failed is FAILED_REQUESTS[rule.id], rule.text
+        if rule.id in PUBLISHED:
             assert profile.contest_scale is not None, rule.text
 
 
@@ -166,33 +133,28 @@ TABLES = {
     "comparison": COMPARISON,
     "limits": LIMITS,
 }
-STEPS = {*TABLES, "aggregation"}
+IDS = {step: {*table} for step, table in TABLES.items()} | {"aggregation": AGGREGATION}
 
 
 def examples(profile, step):
-    """(rule, example) of each example that a profile's rules of a step have; a rule without one fails."""
+    """(rule, example) of each example that a profile's rules of a step have."""
     for rule in profile.rules:
         if rule.step == step:
-            key = beginning(rule, TABLES[step])
-            assert key is not None, f"nothing is known to execute {rule.text!r}"
-            for example in TABLES[step][key]:
+            for example in TABLES[step][rule.id]:
                 yield rule.text, example
 
 
-def test_every_example_is_of_one_rule():
-    for step, table in TABLES.items():
-        texts = {rule.text for name in PROFILES for rule in find_profile(name).rules if rule.step == step}
-        of_key = {key: {text for text in texts if text_key(text, table) == key} for key in table}
-        assert [key for key, found in of_key.items() if len(found) != 1] == [], step
+def test_every_rule_has_the_id_of_examples_and_rules_of_one_text_share_it():
+    rules = {(rule.step, rule.id, rule.text) for name in PROFILES for rule in find_profile(name).rules}
+    found = {step: {rule_id for of, rule_id, _ in rules if of == step} for step in {step for step, *_ in rules}}
+    assert found == IDS
+    assert len({(step, text) for step, _, text in rules}) == len(rules), "one text has two ids"
+    shared = Counter((step, rule_id) for step, rule_id, _ in rules if step != "aggregation")
+    assert [key for key, texts in shared.items() if texts > 1] == [], "examples show one text"
 
 
 def test_rules_without_an_example_are_named_with_the_reason():
     assert {key for table in TABLES.values() for key in table if not table[key]} == ELSEWHERE.keys()
-
-
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_rule_has_a_known_step(name):
-    assert {rule.step for rule in find_profile(name).rules} <= STEPS
 
 
 def check_asked(profile, example):
@@ -294,7 +256,7 @@ SLOW = [
     for name, step in CASES
     for rule in find_profile(name).rules
     if rule.step == step
-    for example in TABLES[step].get(beginning(rule, TABLES[step]), ())
+    for example in TABLES[step].get(rule.id, ())
     if getattr(example, "slow", False)
 ]
 

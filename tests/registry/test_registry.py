@@ -165,7 +165,7 @@ def described(here, extend_page):
 def test_a_profile_is_described_by_the_file_beside_it(here, extend_page, described):
     found = find_profile("fenced.py").describe()
     assert found["defects"] == ("a block that shows an example of use is graded where it is the last",)
-    assert found["rules"] == (Rule("extraction", "the last fenced block", "ours"),)
+    assert found["rules"] == (Rule("extraction", "the last fenced block", "ours", id="last-fence"),)
     extend_page.write_files(here)  # a class that says all of it itself is not described by a file of its name
     described.write_text("name = 1")
     told = find_profile("fenced.py").describe()
@@ -192,11 +192,11 @@ def test_a_profile_derived_from_another_has_its_rules(here):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('step = "ext', 'step = "Ext'), ", line 5, field 'rules[0].step': Invalid enum value 'Extraction'"),
-        (("text =", "words ="), ", line 6, field 'rules[0].words': no key 'words', known: text, source, step"),
+        (('step = "ext', 'step = "Ext'), ", line 6, field 'rules[0].step': Invalid enum value 'Extraction'"),
+        (("text =", "words ="), ", line 7, field 'rules[0].words': no key 'words', known: text, source, id, step"),
         (
             ('"ours"', '"ours"\nprofiles = ["fence"]'),
-            ", line 8, field 'rules[0].profiles': 'fence' has no",
+            ", line 9, field 'rules[0].profiles': 'fence' has no",
         ),
         (("defects = [", "defects = [1, "), ", line 2, field 'defects[0]': Expected `str | object`, got `int`"),
         (("[[rules]]", "[[rules]"), ", line 4: is no TOML: Expected ']]' at the end of an array declaration"),

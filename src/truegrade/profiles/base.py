@@ -43,6 +43,9 @@ class Rule(msgspec.Struct, frozen=True):
     text: str
     source: str
     """Repository path at a version, paper section, or ``ours``."""
+    id: str = ""
+    """Short name to refer to the rule by, which rules of several profiles that say the same share; every rule of a
+    built-in profile has one."""
 
 
 class _RuleOf(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,7 +73,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def rules_of(self, profile: str) -> tuple[Rule, ...]:
         """The rules of the profile of that name."""
         held = (rule for rule in self.rules if not rule.profiles or profile in rule.profiles)
-        return tuple(Rule(rule.step, rule.text, rule.source) for rule in held)
+        return tuple(Rule(rule.step, rule.text, rule.source, rule.id) for rule in held)
 
     def defects_of(self, profile: str) -> tuple[str, ...]:
         """The known defects of the profile of that name."""

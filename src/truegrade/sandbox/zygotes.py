@@ -120,7 +120,7 @@ def make_scratch() -> Path:
     except OSError as error:
         raise SandboxError(
             f"programs have nowhere to write: {error.strerror}; set TMPDIR to a directory that can be written "
-            "(in a read-only container: `--tmpfs /tmp`)"
+            "(in a read-only container: `docker run --tmpfs /tmp`)"
         ) from error
 
 

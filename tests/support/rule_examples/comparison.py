@@ -1,8 +1,6 @@
 """Answers, and what a profile says of them, for rules of the step ``comparison``: what counts as right. Under the
 plain alternative to its rule one of the verdicts would be another."""
 
-# ruff: noqa: E501 - keys are the beginnings of rules; digits and blanks that are not ASCII's
-
 from __future__ import annotations
 
 from support.rule_examples.program import FUNCTIONS, RIGHT, SUM, Graded
@@ -20,27 +18,27 @@ ASSERTED = '{{"chosen_program": "{}", "assertion": "{}"}}'
 CHOSEN = '{{"chosen_program":"{}","value":"{}"}}'
 
 SHARED = {
-    "passed if execution ends without an exception; SystemExit fails": (
+    "no-exception-nor-exit": (
         Graded(FUNCTIONS, EQUAL, True),
         Graded(FUNCTIONS, WRONG, False),
         Graded(FUNCTIONS, EXITS, False),
     ),
-    "code_eval: passed if execution ends without an exception": (
+    "code-eval-no-exception": (
         Graded("humaneval", EQUAL, True),
         Graded("humaneval", EXITS, False),
     ),
-    "passed if execution ends without an exception": (
+    "no-exception": (
         Graded("humaneval", EQUAL, True),
         Graded("humaneval", WRONG, False),
     ),
-    "plus sets: the hub's field `test`": (
+    "derived-plus-test": (
         Graded("floats", "def add(a, b):\n    return a + b + 1e-9 * isinstance(a, float)\n", True),
         Graded("humanevalplus", "def add(a, b):\n    return a + b if a != -1 else 1\n", False),
         Graded("humanevalplus", EQUAL, True),
     ),
 }
 STRICT = {
-    "tests run in a judge process and call the candidate": (
+    "strict-judge-process": (
         Graded("humaneval", EQUAL, False),
         Graded("humaneval", EXITS, False),
         Graded(
@@ -49,32 +47,32 @@ STRICT = {
             True,
         ),
     ),
-    "plus sets: every input's output against the reference program's": (
+    "strict-plus-sets": (
         Graded("floats", "def add(a, b):\n    return a + b + 1e-9 * isinstance(a, float)\n", True),
         Graded("order", "def add(a, b):\n    return a + b + 1e-9\n", False),
         Graded("set", "def add(a, b):\n    return [b, a, b]\n", True),
         Graded("humanevalplus", "def add(a, b):\n    return a + b if a != -1 else 1\n", False),
     ),
-    "predictions: Python == of literals; marked where": (
+    "strict-predictions": (
         Graded("prediction", "True", True, form="answer", marks=("types-differ",)),
         Graded("prediction", "1", True, form="answer", unmarked=("types-differ", "text-differs")),
         Graded("nested output", "[1, {1:  2}]", True, form="answer", unmarked=("types-differ",)),
         Graded("nested output", "[1, {1: 2.0}]", True, form="answer", marks=("text-differs",)),
         Graded("pair of programs", "2", False, form="answer", marks=("reverted",)),
     ),
-    "choice: right if the value is that of the chosen program; marks": (
+    "strict-choice": (
         Graded("choice", CHOSEN.format("B", 2), True, form="answer", marks=("chose-B", "chose-mutant")),
         Graded("choice", CHOSEN.format("B", 1), False, form="answer", marks=("reverted",)),
         Graded("choice", CHOSEN.format("A", 1), True, form="answer", marks=("chose-A", "chose-original")),
     ),
-    "contests on standard input: a real script on a real file": (
+    "strict-standard-input": (
         Graded("sums", "import sys\nfor line in open(0):\n    print(sum(map(int, line.split())))\n", True),
         Graded("sums", f"{SUM}import sys\nsys.exit(1)\n", False),
         Graded("sums", f"print()\n{SUM}print()\n", True),
         Graded("sums", "print(float(sum(map(int, input().split()))))\n", True),
         Graded("lines alone", "print(1)\nprint()\nprint(2)\n", False),
     ),
-    "contests on standard input: blanks are space, tab": (
+    "strict-numerals": (
         Graded("blank", "print('1\\t\\x0b2')\n", True),
         Graded("blank", "print('1\\xa02')\n", False),
         Graded("blank", "print('１ 2')\n", False),
@@ -82,12 +80,12 @@ STRICT = {
         Graded("octal", "print('011')\n", False),
         Graded("octal", "print('1_1')\n", False),
     ),
-    "contests, functional: == after tuples became lists": (
+    "strict-functional": (
         Graded("nested", "def f(x):\n    return ((1, 2),)\n", True),
         Graded("called", "import numpy\ndef f(x):\n    return numpy.int64(x + 1)\n", True),
         Graded("float value", "def f(x):\n    return 0.5 + 1e-9\n", False),
     ),
-    "suites of unit tests run in the judge's process": (
+    "strict-suites": (
         Graded("bigcodebench", RIGHT, True, unmarked=("tests-inside",)),
         Graded(
             "bigcodebench",
@@ -96,19 +94,19 @@ STRICT = {
         ),
         Graded("bigcodebench", "def add(a, b):\n    return unittest and a + b\n", False),
     ),
-    "other suites share the program's process": (
+    "strict-shared-suites": (
         Graded(
             "patched", "import json\ndef add(a, b):\n    return json.loads(a)\n", True, marks=("tests-inside",)
         ),
     ),
-    "suites: tests that no program passes elsewhere": (Graded("skipped", RIGHT, True, marks=("tests-skipped",)),),
-    "repairs: every test is run and counted": (
+    "strict-skipped-tests": (Graded("skipped", RIGHT, True, marks=("tests-skipped",)),),
+    "strict-repairs": (
         Graded("repair", "def f(x):\n    return 3\n", ["wrong_answer", "passed"]),
         Graded("repair of lists", "def f(x):\n    return (n + 1 for n in x)\n", True),
     ),
 }
 FUNCTION_TESTS = {
-    "== with the reference's output in the candidate's process": (
+    "evalplus-tolerance": (
         Graded("floats", "def add(a, b):\n    return a + b + 1e-9 * isinstance(a, float)\n", True),
         Graded("floats", "def add(a, b):\n    return a + b + 1e-9\n", False),
         Graded("float alone", "def add(a, b):\n    return a + b + 1e-3\n", False),
@@ -119,127 +117,130 @@ FUNCTION_TESTS = {
         ),
         Graded("floats", EQUAL, True),
     ),
-    "special oracles: HumanEval/32; Mbpp/2": (
+    "evalplus-special-oracles": (
         Graded("set", "def add(a, b):\n    return [b, a, b]\n", True),
         Graded("set", "def add(a, b):\n    return [b, b]\n", False),
     ),
-    "base inputs and plus inputs in a process each": (
+    "evalplus-base-and-plus": (
         Graded("humanevalplus", COUNTS, True),
         Graded("humanevalplus", "def add(a, b):\n    return a + b if a != -1 else 1\n", False),
     ),
-    "an expected output of over 2,000,000 values": (
+    "evalplus-large-outputs": (
         Graded("large", "def add(a, b):\n    return list(range(2_100_000))\n", True, slow=True),
         Graded("large", "def add(a, b):\n    return list(range(2_100_001))\n", False, slow=True),
     ),
-    "base inputs only": (Graded("humanevalplus", "def add(a, b):\n    return a + b if a != -1 else 1\n", True),),
-    "passed if execution ends without an exception; SystemExit fails; one object": (
+    "evalplus-base-alone": (
+        Graded("humanevalplus", "def add(a, b):\n    return a + b if a != -1 else 1\n", True),
+    ),
+    "leetcode-no-exception": (
         Graded(
             "method",
-            "class Solution:\n    n = 0\n    def add(self, a, b):\n        self.n += 1\n        return a + b if self.n == a else 0\n",
+            "class Solution:\n    n = 0\n    def add(self, a, b):\n"
+            "        self.n += 1\n        return a + b if self.n == a else 0\n",
             True,
         ),
         Graded("method", "class Solution:\n    def add(self, c, d):\n        return c + d\n", False),
         Graded("method", "class Solution:\n    def add(self, a, b):\n        raise SystemExit(0)\n", False),
     ),
-    "passed if no test of the class TestCases fails": (
+    "no-failed-unit-test": (
         Graded("imports", RIGHT, True),
         Graded("imports", WRONG, False),
         Graded("imports", "def add(a, b):\n    raise ValueError\n", False),
     ),
-    "HumanEval: as openai/human-eval, in a spawned process": (
+    "evalscope-humaneval": (
         Graded("humaneval", EXITS, False),
         Graded("humaneval", f"import os\nassert os.kill is None\n{RIGHT}", True),
     ),
-    "MBPP, humaneval_plus: a script of its own; passed if its": (
+    "evalscope-mbpp": (
         Graded("mbpp", LEAVES, True),
         Graded("humanevalplus", LEAVES, True),
         Graded("mbpp", WRONG, False),
     ),
-    "python -c: passed if the exit code is 0": (
+    "inspect-exit-code-zero": (
         Graded("humaneval", LEAVES, True),
         Graded("humaneval", EXITS, True),
         Graded("humaneval", WRONG, False),
     ),
 }
 PREDICTIONS = {
-    "output: skip if 'f(<input>)' is in the generation": (
+    "cruxeval-skips": (
         Graded("crux", "f(1)", False, form="answer", marks=("skipped",)),
         Graded("crux", "f (1)", True, form="answer"),
         Graded("crux input", "11", False, form="answer", marks=("skipped",)),
         Graded("crux input", "f(11)", True, form="answer"),
     ),
-    "skip if the whole call is in the generation": (
+    "livecodebench-execution-skips": (
         Graded("pairs of outputs", "f(1)", False, form="answer", marks=("skipped",)),
         Graded("pairs of outputs", "f (1)", True, form="answer"),
         Graded("pairs of outputs", "ceil(0.5)", True, form="answer"),
     ),
-    "passed if the script ends with exit code 0": (
+    "sandboxfusion-exit-code-zero": (
         Graded("crux", "f(1)", True, form="answer"),
         Graded("crux", "exit(0)", True, form="answer"),
         Graded("crux", "2", False, form="answer"),
     ),
-    "equal as stripped text, else equal under ==": (
+    "text-or-literal-equality": (
         Graded("prediction", "1.0", True, form="answer"),
         Graded("prediction", "0 + 1", False, form="answer"),
         Graded("text that is no literal", " <f> ", True, form="answer"),
     ),
-    "choice: right if what follows == in the assertion": (
+    "choice-by-chosen-program": (
         Graded("choice", ASSERTED.format("B", "assert f(1) == 2"), True, form="reply"),
         Graded("choice", ASSERTED.format("B", "assert f(1) == 1"), False, form="reply"),
         Graded("choice", ASSERTED.format("A", "1"), True, form="reply"),
     ),
-    "Python == of literals, read by ast": (
+    "literal-equality": (
         Graded("prediction", "True", True, form="answer"),
         Graded("prediction", "0 + 1", False, form="answer"),
     ),
 }
 CONTESTS = {
-    "functional: every line of an input is JSON": (
+    "livecodebench-functional": (
         Graded("pair", "def f(x):\n    return 1, 2\n", [True]),
         Graded("nested", "def f(x):\n    return [(1, 2)]\n", [False]),
         Graded("called", STEPS, [True, False]),
         Graded("word", "def f(x):\n    return x\n", [-4]),
     ),
-    "stdin: stripped texts, line by line stripped": (
+    "livecodebench-stdin": (
         Graded("sums", "print(' ', float(sum(map(int, input().split()))), ' ')\n", [True, True]),
         Graded("sums", "print(7)\n", [True, -2]),
         Graded("blank", "print('1\\n2')\n", [-2]),
     ),
-    "the first test that fails ends it: -3 where": (
+    "livecodebench-first-failure": (
         Graded("many", "print(input()[0])\n", [True] * 10 + [-2]),
         Graded("sums", "1 / 0\n", [-4]),
         Graded("sums", "raise ValueError('TimeoutException')\n", [-3]),
         Graded("sums", "x = (\n", [-4]),
     ),
-    "SystemExit ends a stdin program's test well": (
+    "livecodebench-system-exit": (
         Graded("sums", f"{SUM}raise SystemExit('late')\n", [True, True]),
         Graded("called", "def f(x):\n    raise SystemExit\n", [-2]),
     ),
-    "a process that ends without results is [-2], error_code": (
+    "livecodebench-lost-process": (
         Graded("sums", "import os\nos._exit(0)\n", [-2]),
         Graded("sums", "import os\nos._exit(0)\n", {"error_code": -5, "error_message": "TestRunnerError"}),
     ),
-    "LiveCodeBench: as `livecodebench`; a process that ends": (
+    "evalscope-livecodebench": (
         Graded("sums", "import os\nos._exit(0)\n", [-2]),
         Graded("sums", "import os\nos._exit(0)\n", {}),
         Graded("sums", "print(float(sum(map(int, input().split()))))\n", [True, True]),
     ),
-    "as `livecodebench-2025-01`; a process that ends": (
+    "lm-eval-fork-livecodebench": (
         Graded("sums", "import os\nos._exit(0)\n", [-2]),
         Graded("sums", "import os\nos._exit(0)\n", {}),
         Graded("pair", "def f(x):\n    return 1, 2\n", [True]),
     ),
-    "stdin: exit code 0 and the whole stripped text equal": (
+    "evalscope-sandbox-stdin": (
         Graded("sums", f"print()\n{SUM}", True),
         Graded("sums", "print(float(sum(map(int, input().split()))))\n", False),
         Graded("sums", f"{SUM}exit(1)\n", False),
     ),
-    "functional: exit code 0 and TEST_PASSED anywhere": (
+    "evalscope-sandbox-functional": (
         Graded("called", "def f(x):\n    print('TEST_PASSED')\n", True),
         Graded("called", "def f(x):\n    print('TEST_PASSED')\n    exit(1)\n", False),
         Graded("called", STEPS, False),
     ),
-    "result == expected, per test; inputs are fresh": (
+    "coralx-results": (
         Graded("repair of lists", "def f(x):\n    return (n + 1 for n in x)\n", False),
         Graded("repair", "def f(x):\n    return float(x + 1)\n", True),
         Graded(
@@ -249,64 +250,64 @@ CONTESTS = {
         ),
         Graded("repair of one list", "def f(x):\n    x.append(1)\n    return x\n", ["passed", "passed"]),
     ),
-    "the 9 programs without JSON tests, which CORAL-X": (
+    "coralx-pytest-modules": (
         Graded("micro-repair", RIGHT, ["passed"] * 4),
         Graded("micro-repair", WRONG, ["wrong_answer", "wrong_answer", "passed", "wrong_answer"]),
         Graded("repair by asserts", RIGHT, ["passed"] * 4),
     ),
 }
 REWARDS = {
-    "stdin: the same text but for white space around it": (
+    "verl-prime-stdin": (
         Graded("lines alone", "print(' 1 ')\nprint()\nprint(2)\n", True),
         Graded("half", "print(0.500001)\n", True),
         Graded("half", "print(0.51)\n", False),
         Graded("million", "print(1000000.5)\n", True),
         Graded("million", "print(1000001)\n", False),
     ),
-    "functional: the result has to be JSON, and equal": (
+    "verl-prime-functional": (
         Graded("pair", "def f(x):\n    return 1\n", True),
         Graded("called", "def f(x):\n    return {x + 1}\n", False),
         Graded("dictionary", "def f(x):\n    return {1: 2}\n", True),
         Graded("called", STEPS, False),
     ),
-    "as `livecodebench`: stripped lines equal or all words": (
+    "lines-or-decimals": (
         Graded("sums", "print(' ', float(sum(map(int, input().split()))))\n", True),
         Graded("float value", "def f(x):\n    return 0.5 + 1e-9\n", False),
         Graded("called", STEPS, False),
     ),
-    "as `livecodebench`, but returned values may also": (
+    "nemo-gym-tolerance": (
         Graded("float value", "def f(x):\n    return 0.5 + 1e-9\n", True),
         Graded("float value", "def f(x):\n    return 0.5001\n", False),
         Graded("nested", "def f(x):\n    return [(1, 2)]\n", True),
         Graded("half", HALF.format(" + 1e-9"), False),
         Graded("called", STEPS, False),
     ),
-    "asserts: no exception; SystemExit fails": (
+    "open-instruct-asserts-and-stdin": (
         Graded("mbpp", EQUAL, True),
         Graded("mbpp", EXITS, False),
         Graded("sums", "print(' ', float(sum(map(int, input().split()))))\n", True),
     ),
-    "exit code 0; lines of the stripped output and": (
+    "open-r1-line-pairs": (
         Graded("lines alone", "print(1)\n", True),
         Graded("lines alone", " \nprint(' 1 ')\nprint(2)\n".lstrip(), True),
         Graded("lines", "print(1)\nprint(2)\n", False),
         Graded("sums", f"{SUM}exit(1)\n", False),
     ),
-    "exit code 0, and both texts equal less newlines": (
+    "verl-sandbox-fusion-output": (
         Graded("lines alone", "print(1)\nprint(2)\nprint()\n", True),
         Graded("lines alone", "print(1, '')\nprint(2)\n", False),
         Graded("mbpp", LEAVES, True),
         Graded("sums", f"{SUM}exit(1)\n", False),
     ),
-    "exit code 0 of pytest --maxfail=1": (
+    "pytest-exit-code-zero": (
         Graded("mbpp", LEAVES, True),
         Graded("mbpp", WRONG, False),
     ),
-    "exit code 0": (
+    "exit-code-zero": (
         Graded("humanevalplus", LEAVES, True),
         Graded("humanevalplus", WRONG, False),
     ),
-    "functions: exit code 0; standard input: exit code 0 and": (
+    "code-r1-exit-code-and-text": (
         Graded("mbpp", LEAVES, True),
         Graded("lines", "print(1)\nprint(2)\nprint()\n", True),
         Graded("lines alone", "print(1, '')\nprint(2)\n", False),
@@ -314,4 +315,4 @@ REWARDS = {
     ),
 }
 COMPARISON = SHARED | STRICT | FUNCTION_TESTS | PREDICTIONS | CONTESTS | REWARDS
-"""How a rule begins -> answers that show it."""
+"""Id of a rule -> answers that show it."""

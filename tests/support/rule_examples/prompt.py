@@ -4,8 +4,6 @@ Temperatures, numbers of tokens and numbers of samples, which some of these rule
 options of a run (``--temperature``, ``--max-tokens``, ``-n``): no profile sets them, so no example shows them.
 """
 
-# ruff: noqa: E501 - keys are the beginnings of rules
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -57,7 +55,7 @@ STARTER = Asked(
     lacks=("Read the inputs from stdin",),
 )
 STRICT = {
-    "code tasks: complete the code in one fenced block": (
+    "strict-code": (
         Asked(
             "humaneval",
             roles=USER,
@@ -67,7 +65,7 @@ STRICT = {
         ),
         Asked("mbpp", has=("Add two numbers.", "assert add(1, 2) == 3", "assert add(1, 1) == 2")),
     ),
-    "output prediction: exec.prediction.zero_shot": (
+    "strict-output-prediction": (
         Asked(
             "prediction",
             roles=USER,
@@ -76,7 +74,7 @@ STRICT = {
             ends=f"{ASKED_CALL}\n[/PYTHON]",
         ),
     ),
-    "value inside a call: strict.state.user; value_of(...) and runs_of(...) stand for it": (
+    "strict-state": (
         Asked(
             "state",
             roles=USER,
@@ -85,7 +83,7 @@ STRICT = {
         ),
         Asked("runs", has=("number of times that line 2, `y = x + 1`,",), ends="runs_of(line=2) == ??\n[/PYTHON]"),
     ),
-    "choice: exec.choice.zero_shot": (
+    "strict-choice": (
         Asked(
             "choice",
             roles=USER,
@@ -94,7 +92,7 @@ STRICT = {
             ends=f"{ASKED_CALL}\n[/ASSERTION]",
         ),
     ),
-    "test output prediction: LiveCodeBench's system message": (
+    "strict-test-output": (
         Asked(
             "question",
             roles=WITH_SYSTEM,
@@ -102,7 +100,7 @@ STRICT = {
             ends="```\nassert f(1) == # TODO\n```\n",
         ),
     ),
-    "input prediction: CRUXEval's direct prompt": (
+    "strict-input-prediction": (
         Asked(
             "cruxeval-input",
             roles=USER,
@@ -111,7 +109,7 @@ STRICT = {
             ends="[/PYTHON]\n[ANSWER]\n",
         ),
     ),
-    "repair: quixbugs.repair, the function's name": (
+    "strict-repair": (
         Asked(
             "repair",
             roles=USER,
@@ -122,9 +120,9 @@ STRICT = {
     ),
 }
 FUNCTIONS = {
-    "the data set's prompt, as stored, for a base model": (Asked("humaneval", whole=f"{HEAD}\n", style="text"),),
-    "stop at \\nclass \\ndef \\n# \\nif \\nprint": (Asked("humaneval", stop=CODEX),),
-    "default: the OpenAI back end's message, no stop strings": (
+    "stored-prompt": (Asked("humaneval", whole=f"{HEAD}\n", style="text"),),
+    "codex-stops": (Asked("humaneval", stop=CODEX),),
+    "evalplus-openai": (
         Asked(
             "humanevalplus",
             roles=USER,
@@ -133,13 +131,13 @@ FUNCTIONS = {
             stop=(),
         ),
     ),
-    "anthropic: the same and a newline, with stop strings": (
+    "evalplus-anthropic": (
         Asked("humanevalplus", "anthropic", roles=USER, ends=f'""" Add. """\n{FENCE}\n', stop=EOS),
     ),
-    "chat: a chat template's turns; the answer's fence is opened": (
+    "evalplus-chat": (
         Asked("humanevalplus", "chat", roles=BEGUN, ends=f"{FENCE}python\n", stop=(*EOS, "\n```\n")),
     ),
-    "base: the prompt stripped, and a newline; stop": (
+    "evalplus-base": (
         Asked(
             "spaced oracle",
             "base",
@@ -149,15 +147,15 @@ FUNCTIONS = {
         ),
         Asked("mbppplus", "base", stop=(*EOS, '\n"""', "\nassert")),
     ),
-    "HumanEval: the prompt stripped; unstripped: as stored": (
+    "humaneval-stripped-prompt": (
         Asked("humaneval", whole=HEAD, style="text"),
         Asked("humaneval", "unstripped", whole=f"{HEAD}\n", style="text"),
     ),
-    "MBPP: a docstring of the description and the first test; no shots": (
+    "mbpp-docstring": (
         Asked("mbpp", whole='"""\nAdd two numbers.\nassert add(1, 2) == 3\n"""\n', style="text", shots=()),
     ),
-    "none here: its words are fields of codeparrot": (Asked("humaneval", refused="codeparrot/instructhumaneval"),),
-    "the harness' style `instruct`, stripped. HumanEvalFix": (
+    "words-not-carried": (Asked("humaneval", refused="codeparrot/instructhumaneval"),),
+    "humanevalpack-instruct": (
         Asked(
             "humanevalfix",
             begins="def add(a, b):\n    return a - b\n",
@@ -167,20 +165,19 @@ FUNCTIONS = {
         ),
         Asked("humanevalsynthesize", whole="Add two numbers.", style="text"),
     ),
-    "continue: the head alone, of HumanEvalSynthesize only": (
+    "head-to-continue": (
         Asked("humanevalsynthesize", "continue", whole="def add(a, b):", style="text"),
         Asked("humanevalfix", "continue", refused="no prompt variant 'continue'"),
     ),
-    "HumanEvalExplain: the first of two questions": (
+    "explain-first-question": (
         Asked(
             "explained",
-            whole="def four(n: int) -> int:\n    return 4 * n\n\nProvide a concise natural language description of the code using at most 27 characters.",
+            whole="def four(n: int) -> int:\n    return 4 * n\n\n"
+            "Provide a concise natural language description of the code using at most 27 characters.",
         ),
     ),
-    "the field query, as stored, as one message of the user": (
-        Asked("leetcode-dataset", whole="Add two numbers.", roles=USER, style="chat"),
-    ),
-    "default: an instruction and the problem, stripped": (
+    "leetcode-query": (Asked("leetcode-dataset", whole="Add two numbers.", roles=USER, style="chat"),),
+    "bigcodebench-default": (
         Asked(
             "spaced suite",
             roles=USER,
@@ -189,7 +186,7 @@ FUNCTIONS = {
             stop=(),
         ),
     ),
-    "chat: the same, and the answer's turn begun with": (
+    "bigcodebench-chat": (
         Asked(
             "bigcodebench",
             "chat",
@@ -199,7 +196,7 @@ FUNCTIONS = {
             stop=EOS,
         ),
     ),
-    "base: code to complete as it is stored, with stop": (
+    "bigcodebench-base": (
         Asked(
             "spaced suite",
             "base",
@@ -209,10 +206,8 @@ FUNCTIONS = {
         ),
         Asked("described suite", "base", refused="base models complete code"),
     ),
-    "HumanEval: the data set's prompt as stored, 1024": (
-        Asked("humaneval", whole=f"{HEAD}\n", style="text", stop=CODEX),
-    ),
-    "MBPP: the paper's prompt, tasks 2, 3, 4 as shots, three tests": (
+    "lm-eval-humaneval": (Asked("humaneval", whole=f"{HEAD}\n", style="text", stop=CODEX),),
+    "lm-eval-mbpp": (
         Asked(
             "mbpp",
             style="text",
@@ -223,15 +218,15 @@ FUNCTIONS = {
             lacks=("assert add(1, 1) == 2",),
         ),
     ),
-    "mbpp-sanitized is asked and graded as mbpp_plus is: field": (
+    "lm-eval-mbpp-sanitized": (
         Asked("mbpp-sanitized", has=("Add two numbers.", "assert add(0, 0) == 0"), ends="[BEGIN]\n", shots=()),
     ),
-    "CRUXEval: two shots (default) or CRUXEval's own cot": (
+    "lm-eval-cruxeval": (
         Asked("crux", style="text", ends="[/PYTHON]", has=("x9j",), lacks=("[THOUGHT]",)),
         Asked("crux", "cot", style="text", ends="[/PYTHON]\n[THOUGHT]\n"),
         Asked("humaneval", "cot", refused="no prompt variant 'cot'"),
     ),
-    "HumanEval: the task in a fence; the assistant's turn": (
+    "lm-eval-instruct-humaneval": (
         Asked(
             "humaneval",
             roles=BEGUN,
@@ -239,10 +234,10 @@ FUNCTIONS = {
             ends=f"Here is the completed function:\n{FENCE}python\n{HEAD}\n\n",
         ),
     ),
-    "MBPP: three shots as turns, the assistant's turn": (
+    "lm-eval-instruct-mbpp": (
         Asked("mbpp", roles=(*BEGUN, *BEGUN, *BEGUN, *BEGUN), ends=f"\n{FENCE}python\n", shots=MBPP_SHOTS),
     ),
-    "MBPP+, and sanitized MBPP likewise: no shots, one": (
+    "lm-eval-instruct-mbppplus": (
         Asked(
             "mbpp-sanitized",
             roles=BEGUN,
@@ -251,7 +246,7 @@ FUNCTIONS = {
             shots=(),
         ),
     ),
-    "variant text: without a chat template all turns": (
+    "joined-turns": (
         Asked(
             "mbpp-sanitized",
             "text",
@@ -261,13 +256,9 @@ FUNCTIONS = {
             ends=f"{FENCE}python\n",
         ),
     ),
-    "one sentence and the data set's prompt as stored": (
-        Asked("humaneval", roles=USER, begins=SENTENCE, ends=f"{HEAD}\n"),
-    ),
-    "HumanEval: simple-evals' sentence and the data set's": (
-        Asked("humaneval", roles=USER, begins=SENTENCE, ends=f"{HEAD}\n"),
-    ),
-    "MBPP: tasks 2, 3, 4 as shots (few_shot_num 3)": (
+    "simple-evals-sentence": (Asked("humaneval", roles=USER, begins=SENTENCE, ends=f"{HEAD}\n"),),
+    "evalscope-humaneval": (Asked("humaneval", roles=USER, begins=SENTENCE, ends=f"{HEAD}\n"),),
+    "evalscope-mbpp": (
         Asked(
             "mbpp",
             shots=MBPP_SHOTS,
@@ -276,10 +267,10 @@ FUNCTIONS = {
         ),
         Asked("mbpp", "zero-shot", shots=(), lacks=("similar elements",), ends="assert add(1, 1) == 2"),
     ),
-    "mbpp-sanitized is asked and graded as mbpp_plus is: zero": (
+    "evalscope-mbpp-sanitized": (
         Asked("mbpp-sanitized", shots=(), lacks=("similar elements",), ends="assert add(1, 1) == 2"),
     ),
-    "HumanEval: simple-evals' sentence over three lines": (
+    "inspect-humaneval": (
         Asked(
             "humaneval",
             roles=USER,
@@ -287,7 +278,7 @@ FUNCTIONS = {
             ends=f"this function.\n\n{HEAD}\n",
         ),
     ),
-    "MBPP: AgentCoder's layout, tasks 2, 3, 4 as shots": (
+    "inspect-mbpp": (
         Asked(
             "mbpp-sanitized",
             roles=USER,
@@ -297,7 +288,7 @@ FUNCTIONS = {
             ends="## Completion:\n",
         ),
     ),
-    "the programmer's: role, chain of thought": (
+    "agentcoder-programmer": (
         Asked(
             "humaneval",
             roles=WITH_SYSTEM,
@@ -307,7 +298,7 @@ FUNCTIONS = {
             shots=HUMANEVAL_SHOTS,
         ),
     ),
-    "AgentCoder's text with HumanEval/0 and 1 as shots, indented": (
+    "agentcoder-text": (
         Asked(
             "humaneval",
             roles=WITH_SYSTEM,
@@ -318,30 +309,28 @@ FUNCTIONS = {
     ),
 }
 PREDICTIONS = {
-    "direct or cot, for a base model, stop at [/ANSWER]; phind": (
+    "cruxeval-direct-cot-phind": (
         Asked("crux", style="text", stop=("[/ANSWER]",), ends="[/PYTHON]\n[ANSWER]\n"),
         Asked("crux", "cot", style="text", stop=("[/ANSWER]",), ends="[THOUGHT]\n"),
         Asked("crux", "phind", style="text", stop=("# done",), ends="assert f(1) =="),
     ),
-    "direct (max_tokens 100) or cot (1000) behind a system": (
+    "cruxeval-openai-direct-cot": (
         Asked("crux", roles=WITH_SYSTEM, begins=CRUX_SYSTEM, stop=("[/ANSWER]",), ends="[/PYTHON]\n[ANSWER]\n"),
         Asked("crux", "cot", roles=WITH_SYSTEM, stop=("[/ANSWER]",), ends="[THOUGHT]\n"),
     ),
-    "direct or cot, behind a system message; base": (
+    "livecodebench-execution": (
         Asked(
             "pairs of outputs", roles=WITH_SYSTEM, begins=CRUX_SYSTEM, stop=("###",), ends="[/PYTHON]\n[ANSWER]\n"
         ),
         Asked("pairs of outputs", "cot", roles=WITH_SYSTEM, stop=("###",), ends="[THOUGHT]\n"),
         Asked("pairs of outputs", "base", roles=USER, style="text", stop=("###",), ends="[ANSWER]\n"),
     ),
-    "CRUXEval's texts, unchanged, for a base model": (
+    "words-of-cruxeval": (
         Asked("crux", style="text", stop=(), ends="[/PYTHON]\n[ANSWER]\n"),
         Asked("crux", "phind", style="text", stop=(), ends="assert f(1) =="),
     ),
-    "the paper's zero-shot prompt, no system message": (
-        Asked("prediction", roles=USER, lacks=("bhihia",), ends=f"{ASKED_CALL}\n[/PYTHON]"),
-    ),
-    "the paper's zero-shot prompts without a system message": (
+    "paper-zero-shot": (Asked("prediction", roles=USER, lacks=("bhihia",), ends=f"{ASKED_CALL}\n[/PYTHON]"),),
+    "paper-zero-shot-or-bedrock": (
         Asked("prediction", roles=USER, lacks=("bhihia",), ends=f"{ASKED_CALL}\n[/PYTHON]"),
         Asked(
             "prediction", "inference-py", roles=WITH_SYSTEM, begins="You are an expert Python programmer. Generate"
@@ -354,17 +343,17 @@ PREDICTIONS = {
             lacks=("You are given two Python programs below",),
         ),
     ),
-    "zero-shot (gpt-oss; DeepSeek on LeetCode) or one-shot": (
+    "notebook-zero-or-one-shot": (
         Asked("prediction", roles=USER, lacks=("bhihia",)),
         Asked("prediction", "one-shot", roles=USER, has=("bhihia",)),
         Asked("choice", "leetcode-notebook", roles=USER, has=('"chosen_program": "A or',)),
         Asked("choice", "dsl-notebook", roles=USER, has=("PROGRAM_A and PROGRAM_B, and an assertion",)),
     ),
-    "the paper's zero-shot prompt, or its one-shot prompt": (
+    "paper-zero-or-one-shot": (
         Asked("prediction", roles=USER, lacks=("bhihia",)),
         Asked("prediction", "one-shot", roles=USER, has=("bhihia",)),
     ),
-    "quixbugs.repair: name, buggy file and an open": (
+    "quixbugs-repair": (
         Asked(
             "repair",
             roles=USER,
@@ -378,18 +367,19 @@ PREDICTIONS = {
     ),
 }
 CONTESTS = {
-    "LiveCodeBench: system and user message; starter code": (STDIN, STARTER),
-    "system and user message of style OpenAIChat; starter": (STDIN, STARTER),
-    "LiveCodeBench's words, system and user message: the reward": (STDIN, STARTER),
-    "EvalScope's user message; the system message is": (
+    "evalscope-livecodebench": (STDIN, STARTER),
+    "livecodebench-openai-chat": (STDIN, STARTER),
+    "words-of-livecodebench": (STDIN, STARTER),
+    "evalscope-user-message": (
         Asked("sums", roles=USER, begins="### Question:\nQC", has=("Read the inputs from stdin",)),
     ),
-    "none of its own: the data set's rows hold it; here": (Asked("mbpp|sums", same_as="strict"),),
+    "words-of-strict": (Asked("mbpp|sums", same_as="strict"),),
 }
 ELSEWHERE = {
-    "style GenericBase: one worked example": "its example is a file of LiveCodeBench's that is downloaded; test_livecodebench_prompts compares the prompt with the published hash where there is a checkout",
-    "5 completions a task, service defaults; of the first": "of a whole run, not of a prompt: options of the one who asks",
+    "livecodebench-generic-base": "its example is a file of LiveCodeBench's that is downloaded;"
+    " test_livecodebench_prompts compares the prompt with the published hash where there is a checkout",
+    "five-completions": "of a whole run, not of a prompt: options of the one who asks",
 }
 """Rules that no example here can show, and why."""
 PROMPT = STRICT | FUNCTIONS | PREDICTIONS | CONTESTS | dict.fromkeys(ELSEWHERE, ())
-"""How a rule begins -> prompts that show it."""
+"""Id of a rule -> prompts that show it."""

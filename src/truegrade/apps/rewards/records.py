@@ -136,13 +136,13 @@ class Scheme(msgspec.Struct, frozen=True):
     """K: tests at the front of which the share is taken. T: the least share that pays 1.0."""
 
     @classmethod
-    def parse(cls, text: str) -> Scheme:
+    def parse(cls, scheme: str) -> Scheme:
         """The scheme of that name.
 
         Raises:
             UserError: there is none.
         """
-        name, bracket, rest = text.partition("(")
+        name, bracket, rest = scheme.partition("(")
         if name in {"all", "share"} and not bracket:
             return cls(name)  # type: ignore[arg-type]
         if name in {"share-after-all", "threshold"} and rest.endswith(")"):
@@ -153,7 +153,7 @@ class Scheme(msgspec.Struct, frozen=True):
             if argument > 0 and (argument <= 1 if name == "threshold" else argument == int(argument)):
                 return cls(name, argument)  # type: ignore[arg-type]
         raise UserError(
-            f"`scheme`: {text!r} is none of all, share, share-after-all(K) with a whole number of tests, and"
+            f"`scheme`: {scheme!r} is none of all, share, share-after-all(K) with a whole number of tests, and"
             " threshold(T) with a share above 0"
         )
 

@@ -77,7 +77,7 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
         if not self.operators:
             raise UserError(f"no mutation operator is named; choose from {', '.join(known)}")
         if PUBLISHED in self.operators and len(self.operators) > 1:
-            raise UserError("the operators `published` are a table of their own and stand alone")
+            raise UserError(f"`operators`: {PUBLISHED!r} is a table of its own and must stand alone")
         if self.cpu_s <= 0 or self.max_steps < 1 or self.max_chars < 1:
             raise UserError("cpu_s, max_steps and max_chars must be positive")
 

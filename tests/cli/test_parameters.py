@@ -1,9 +1,7 @@
 """Every option of the commands has a parameter of the same meaning and default in Python, by name."""
 
 import inspect
-from typing import Annotated
 
-import click
 import msgspec
 import pytest
 
@@ -23,7 +21,7 @@ from truegrade.cli import main
 from truegrade.cli.groups import with_apps
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_document import export_comparison
-from truegrade.settings import COMMANDS, DEFAULT_MODEL, GRADING_ONLY, RunSettings, keywords_of, settings_of
+from truegrade.settings import DEFAULT_MODEL
 
 ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if", "show_call", "ungraded"}
 """How a command prints; Python is handed objects."""
@@ -112,12 +110,6 @@ def test_every_option_is_a_parameter_with_the_same_default(command, monkeypatch)
     assert differing == UNLESS_GIVEN.get(command, {})
 
 
-def test_the_exceptions_are_needed():
-    for (command, name), target in OTHERWISE.items():
-        assert name in {each.name for each in parser_of(command).params}
-        assert target in parameters(command)
-
-
 @pytest.mark.parametrize("name", ["api", "truegrade"])
 def test_no_public_function_hides_its_parameters(name):
     module = {"api": api, "truegrade": truegrade}[name]
@@ -131,61 +123,6 @@ def test_no_public_function_hides_its_parameters(name):
     ]
     assert len(functions) >= 6
     assert hidden == []
-
-
-def test_several_runs_and_suites_take_what_one_run_takes():
-    one, several, suite = (dict(inspect.signature(each).parameters) for each in (api.run, run_all, run_suite))
-    first, model = one.pop("benchmark"), one.pop("model")
-    assert (first.name, model.default) == ("benchmark", DEFAULT_MODEL)
-    assert several.keys() - one.keys() == {"benchmarks", "models", "skip_missing"} and one.keys() <= several.keys()
-    assert suite.keys() - one.keys() == {"suites", "models", "skip_missing"}
-    assert one.keys() - suite.keys() == {"ids", "reuse"}
-    assert [name for name in one if name in suite and one[name] != suite[name]] == []
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_setting_is_an_option_and_a_keyword_as_its_field_says(command):
-    kind, but = COMMANDS[command]
-    options = {each.name: each for each in main.commands[command].params if isinstance(each, click.Option)}
-    keywords = inspect.signature(getattr(api, command)).parameters
-    for setting in settings_of(kind, but):
-        if setting.option.flags:
-            option = options[setting.name]
-            assert [*option.opts, *option.secondary_opts] == setting.option.flags.replace("/", " ").split()
-            assert option.help.startswith(setting.option.text.partition(" [default")[0])
-        if setting.within is None:
-            assert setting.name in keywords or setting.name in ("skip_missing", "models")
-    own = options.keys() - {setting.name for setting in settings_of(kind, but)}
-    assert own == ({"as_json", "fail_if", "ungraded"} if command == "run" else {"as_json"})
-
-
-def test_a_field_more_is_an_option_a_keyword_and_a_line_of_the_help():
-    """What adding an option to a command takes: its field."""
-    from truegrade.cli.options import option_of
-    from truegrade.records.config import Option
-
-    class More(RunSettings, frozen=True, kw_only=True):
-        note: Annotated[str | None, Option("--note", "A sentence about the run.", "Other", metavar="TEXT")] = None
-
-    @keywords_of(More, but=GRADING_ONLY)
-    def ask(benchmark, given):
-        """Ask.
-
-        Args:
-            benchmark: what.
-
-        Raises:
-            UserError: never.
-        """
-        return benchmark, given
-
-    assert ask("x", note="why", n=None) == ("x", {"note": "why"})
-    assert "note: A sentence about the run." in inspect.getdoc(ask)
-    with pytest.raises(TypeError, match=r"ask\(\) got an unexpected keyword argument 'workers'"):
-        ask("x", workers=2)
-    (setting,) = (each for each in settings_of(More) if each.name == "note")
-    flags, attributes = option_of(setting, several=False)
-    assert (flags, attributes["metavar"], attributes["help"]) == (["--note"], "TEXT", "A sentence about the run.")
 
 
 @pytest.mark.parametrize(
