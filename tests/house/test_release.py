@@ -122,7 +122,7 @@ def test_every_extra_is_tried_and_known_to_doctor():
 def test_a_row_of_the_table_of_extras():
     tried = Tried(extra="png", mb=14.25, packages=9, import_s=0.0123, help_s=0.07, doctor=0, use="ok")
     assert line(tried, 10.0) == "| png | 4.2 | 9 | 0.012 | 0.07 | 0 | ok |"
-    assert line(Tried(extra="vllm", use="not tried")) == "| vllm | | | | | | not tried |"
+    assert line(Tried(extra="local", use="not tried")) == "| local | | | | | | not tried |"
 
 
 # ------------------------------------------------------------------------------------------ workflows

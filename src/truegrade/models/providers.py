@@ -111,10 +111,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             notes="Fireworks AI",
         ),
         "vllm": Provider(
-            base_url="http://localhost:8000/v1",
             key_variables=("VLLM_API_KEY",),
             keyless=True,
-            notes="vLLM server of your own (vllm serve), at an address given; else vLLM runs in this process",
+            notes="vLLM server of your own (vllm serve), at an address given",
         ),
         "ollama": Provider(
             base_url="http://localhost:11434/v1",
