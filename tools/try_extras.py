@@ -55,8 +55,6 @@ USES: dict[str, tuple[str, str]] = {
     "smollm2": (f"truegrade {NOWHERE} gguf/smollm2-135m --max-tokens 8", "pass@1"),
     "parquet": ("truegrade report run --format parquet --out tables", "parquet"),
     "anthropic": (f"truegrade {NOWHERE} anthropic/none --base-url http://127.0.0.1:9", "refused|onnect"),
-    "google": (f"truegrade {NOWHERE} google/none --base-url http://127.0.0.1:9", "refused|onnect"),
-    "bedrock": (f"truegrade {NOWHERE} bedrock/none --base-url http://127.0.0.1:9", "refused|onnect"),
     "mlflow": ("truegrade report run --log-to mlflow", "report.html"),
     "wandb": ("truegrade report run --log-to wandb", "report.html"),
     "tensorboard": ("truegrade report run --log-to tensorboard:board", "report.html"),
@@ -150,9 +148,7 @@ class Environment:
             "HF_ENDPOINT": "http://127.0.0.1:9",
             "HOME": str(self.folder),
         }
-        keys = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OWN_API_KEY")
-        environment |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "none")
-        environment |= {"AWS_DEFAULT_REGION": "us-east-1"}
+        keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OWN_API_KEY")
         return environment | dict.fromkeys(keys, "none") | {"WANDB_MODE": "offline"}
 
     def use(self, command: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import anthropic_server, contest_files, extend_page, pages, vendor_bodies
+from support import anthropic_server, contest_files, extend_page, pages
 from support import scripted_server as scripted
 from support.stand_in_data import MODIFIED, data_with_stand_ins
 from tools.tutorials import not_followed
@@ -101,10 +101,6 @@ def service():
     def answer(request):
         if request.path == "/v1/messages":
             return anthropic_server.streamed(anthropic_server.Told(REPLY))
-        if request.path.endswith(":generateContent"):
-            return scripted.Answer(vendor_bodies.generated(REPLY))
-        if request.path.endswith("/converse"):
-            return scripted.Answer(vendor_bodies.conversed(REPLY))
         return scripted.Answer(body)
 
     with scripted.scripted_server(answer, whole=True) as server:
@@ -122,8 +118,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
     monkeypatch.setenv("TRUEGRADE_DATA", str(data))
     for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "x")
     for folder in ("src", "collected", "outputs/inference_results", "QuixBugs"):
         Path(folder).mkdir(parents=True)
     contests = [contest_files.row("a"), contest_files.row("b")]

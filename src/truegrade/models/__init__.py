@@ -17,7 +17,6 @@ from truegrade.models.providers import (
     PRESETS,
     PROVIDERS,
     REGISTRY,
-    ModelEndpoint,
     Preset,
     Price,
     Protocol,
@@ -62,6 +61,22 @@ LOCAL: Mapping[str, str] = MappingProxyType(
 
 IN_PROCESS = ("embedded/", "hf/", "gguf/")
 """Beginnings of the names of models that run in this process."""
+
+_GONE: Mapping[str, str] = MappingProxyType(
+    {
+        "google": "write gemini/NAME for the Gemini API; for Vertex AI openai-compatible/google/NAME with"
+        " `base_url` https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/endpoints/openapi"
+        " and a token in OPENAI_COMPATIBLE_API_KEY",
+        "bedrock": "write openai-compatible/NAME with `base_url` https://bedrock-mantle.REGION.api.aws/v1, or for"
+        " a Claude model anthropic/NAME with `base_url` https://bedrock-mantle.REGION.api.aws/anthropic, and"
+        " `model_args` api_key_env=AWS_BEARER_TOKEN_BEDROCK",
+    }
+)
+"""Providers of earlier versions -> what to write instead.
+
+Sources: Amazon Bedrock User Guide, "Inference using Chat Completions API" and "Inference using Anthropic Messages
+API"; Google Cloud, "Call Vertex AI models by using the OpenAI library".
+"""
 
 _OUTSIDE = re.compile(r"(.+?\.py(?::[A-Za-z_]\w*)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*)(?:(/)(.*))?")
 """A provider in a file or a module, and the model's name behind it."""
@@ -235,6 +250,8 @@ def _known_provider(name: str) -> Found[Provider]:
     try:
         return REGISTRY.known(name)
     except UnknownName as error:
+        if name in _GONE:
+            raise UserError(f"model provider {name!r}, last at commit 64dee114, is gone: {_GONE[name]}") from None
         known = [*error.known, "baseline", "embedded", "gguf", "hf"]
         raise UnknownName("model provider", name, known, "`truegrade list models` lists them") from None
 
@@ -270,36 +287,19 @@ def _open_service(
     request_policy: RequestPolicy,
     args: Mapping[str, Any],
 ) -> Model:
+    from truegrade.models.service_parameters import ServiceOptions, split_arguments
+
     if provider.name == "vllm" and base_url is None:
         raise UserError(
             f"vllm/{model} needs the address of its server: start it by vllm serve {model}, and give `base_url`"
             " http://HOST:8000/v1"
         )
-    endpoint = _find_service(provider, base_url, args)
+    options, _ = split_arguments(args, ServiceOptions)
+    endpoint = find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
     at_home = endpoint.base_url == provider.value.base_url
     price = list_price(provider.name, model) if at_home else None
     return _service_opener(provider.value.protocol)(endpoint, model, request_policy, args, price)
-
-
-def _find_service(provider: Found[Provider], base_url: str | None, args: Mapping[str, Any]) -> ModelEndpoint:
-    """Where a service is asked and with what: a URL and a key, unless the vendor's client has rules of its own.
-
-    Raises:
-        UserError: as `open_model`.
-    """
-    from truegrade.models.service_parameters import ServiceOptions, split_arguments
-
-    if provider.value.protocol == "google":
-        from truegrade.models.google_api import find_google
-
-        return find_google(provider, base_url, args)
-    if provider.value.protocol == "bedrock":
-        from truegrade.models.bedrock_api import find_bedrock
-
-        return find_bedrock(provider, base_url, args)
-    options, _ = split_arguments(args, ServiceOptions)
-    return find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
 
 
 def _service_opener(protocol: Protocol) -> ServiceOpener:
@@ -308,14 +308,6 @@ def _service_opener(protocol: Protocol) -> ServiceOpener:
         from truegrade.models.anthropic_api import open_anthropic
 
         return open_anthropic
-    if protocol == "google":
-        from truegrade.models.google_api import open_google
-
-        return open_google
-    if protocol == "bedrock":
-        from truegrade.models.bedrock_api import open_bedrock
-
-        return open_bedrock
     from truegrade.models.openai_api import open_openai
 
     return open_openai

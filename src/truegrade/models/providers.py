@@ -28,7 +28,7 @@ from truegrade.records import Usage
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
-Protocol = Literal["openai", "anthropic", "google", "bedrock"]
+Protocol = Literal["openai", "anthropic"]
 """What a service speaks; `truegrade.models` opens each through the vendor's own client."""
 
 
@@ -74,19 +74,6 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             notes="Google Gemini through its OpenAI-compatible endpoint",
-        ),
-        "google": Provider(
-            protocol="google",
-            base_url="https://generativelanguage.googleapis.com",
-            base_url_variable="GOOGLE_GEMINI_BASE_URL",
-            key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            notes="Gemini and Vertex AI through Google's own client; needs truegrade[google]",
-        ),
-        "bedrock": Provider(
-            protocol="bedrock",
-            key_variables=("AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"),
-            keyless=True,
-            notes="Amazon Bedrock, region and credentials as AWS tools find them; needs truegrade[bedrock]",
         ),
         "openrouter": Provider(
             base_url="https://openrouter.ai/api/v1",
