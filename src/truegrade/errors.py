@@ -88,12 +88,14 @@ class RemovedName(UnknownName):
         kind: what was looked up.
         name: its name.
         last: the last commit that has it.
+        instead: what holds or is done instead, as a sentence ends.
     """
 
-    def __init__(self, kind: str, name: str, last: str) -> None:
+    def __init__(self, kind: str, name: str, last: str, instead: str = "") -> None:
         self.kind, self.name, self.known = kind, name, []
         said = f"this version has no {kind} {name!r} any more: commit {last} has it last"
-        UserError.__init__(self, f"{said}; runs that name it are still read and shown, and not graded anew")
+        instead = instead or "runs that name it are still read and shown, and not graded anew"
+        UserError.__init__(self, f"{said}; {instead}")
 
 
 class DataMissing(UserError):

@@ -166,8 +166,8 @@ class RunSettings(Settings, frozen=True, kw_only=True):
         "--probe", "Probe first which parameters the server honours; the manifest records the result.", REQUESTS,
     )] = False  # fmt: skip
     batch: Annotated[bool, Option(
-        "--batch", "Ask through the service's batches: half the price, answered within a day (openai/,"
-        " anthropic/). The same command collects them.", REQUESTS,
+        "--batch", "Ask through the service's batches: half the price, answered within a day (openai/)."
+        " The same command collects them.", REQUESTS,
     )] = False  # fmt: skip
     out: Annotated[str | Path | None, Option(
         "--out", "Folder of the run; with several runs, the folder that holds theirs. [default: runs/<name>]",

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import anthropic_server, contest_files, extend_page, pages, vendor_bodies
+from support import anthropic_server, contest_files, extend_page, pages
 from support import scripted_server as scripted
 from support.stand_in_data import MODIFIED, data_with_stand_ins
 from tools.tutorials import not_followed
@@ -52,7 +52,7 @@ LONG = re.compile(r"packages=installed")
 REPLY = "```python\ndef f(x):\n    return x\n```"
 LOCAL = ("baseline/", "embedded/")
 KEYS = [f"{provider}_API_KEY" for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC")]
-KEYS += ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+KEYS.append("AWS_BEARER_TOKEN_BEDROCK")
 
 
 def commands(page):
@@ -109,10 +109,6 @@ def service():
     def answer(request):
         if request.path == "/v1/messages":
             return anthropic_server.streamed(anthropic_server.Told(REPLY))
-        if request.path.endswith(":generateContent"):
-            return scripted.Answer(vendor_bodies.generated(REPLY))
-        if request.path.endswith("/converse"):
-            return scripted.Answer(vendor_bodies.conversed(REPLY))
         return scripted.Answer(body)
 
     with scripted.scripted_server(answer, whole=True) as server:
@@ -257,7 +253,7 @@ def test_a_command_that_is_not_run_is_accepted(line, tmp_path, monkeypatch, huma
     """It parses with its options, and names a model there is; none is sent to a service."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
-    for name in (*KEYS, "AWS_REGION"):
+    for name in KEYS:
         monkeypatch.setenv(name, "x")
     for folder in ("assay", "x"):
         Path("runs", folder).mkdir(parents=True)

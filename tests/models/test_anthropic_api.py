@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from support.anthropic_server import KEY, Told, anthropic_server, error, streamed
+from support.anthropic_server import KEY, Told, anthropic_server, error
 from support.asking import QUICK, asked
 from support.scripted_server import Answer
 from truegrade.errors import ModelError, UserError
@@ -431,15 +431,3 @@ def test_the_probe_refuses_a_thinking_budget():
         model = open_model("anthropic/m", base_url=server.url, args={"thinking_budget": 2000})
         asyncio.run(probe_model(model))
     assert not server.requests
-
-
-def test_a_request_that_does_not_stream_is_answered_in_json():
-    """The double itself, for whatever asks without a stream."""
-    import httpx2
-
-    headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
-    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
-    with anthropic_server(Told("whole")) as server:
-        answer = httpx2.post(f"{server.url}/v1/messages", json=body, headers=headers, trust_env=False).json()
-    assert answer["content"][0]["text"] == "whole"
-    assert streamed(Told("whole")).body.count(b"text_delta") == 1

@@ -23,10 +23,10 @@ def test_every_preset_opens_under_its_full_name(name, monkeypatch):
     for variable, key in KEYS.items():
         monkeypatch.setenv(variable, key)
     preset = PRESETS[name]
-    address = PROVIDERS["vllm"].base_url if preset.provider == "vllm" else None  # without one it would run here
+    address = "http://h:8000/v1" if preset.provider == "vllm" else None
     model = open_model(name, base_url=address)
     assert model.name == preset.name == f"{preset.provider}/{preset.model}"
-    assert model.base_url == PROVIDERS[preset.provider].base_url
+    assert model.base_url == (address or PROVIDERS[preset.provider].base_url)
     assert model.price == preset.price
     assert find_preset(name) == find_preset(preset.name) == preset
 
@@ -104,7 +104,11 @@ def test_unknown_names_get_a_suggestion(name, message):
         ("gemini/x", None, {}, "set the environment variable GEMINI_API_KEY or GOOGLE_API_KEY"),
         ("openai/gpt-4o", "https://far.example/v1", {}, "needs a key"),
         ("vllm/x", "http://h:1/v1", {"api_key_env": "MY_KEY"}, "set the environment variable MY_KEY"),
-        ("vllm/x", None, {}, "pip install 'truegrade[vllm]'"),
+        ("vllm/x", None, {}, "start it by vllm serve x, and give `base_url` http://HOST:8000/v1"),
+        ("codellama-7b", None, {}, "vllm serve codellama/CodeLlama-7b-Instruct-hf, and give"),
+        ("deepseek-coder-6.7b", None, {}, "vllm serve deepseek-ai/deepseek-coder-6.7b-instruct, and give"),
+        ("qwen2.5-coder-7b", None, {}, "vllm serve Qwen/Qwen2.5-Coder-7B-Instruct, and give"),
+        ("vllm/x", None, {"adapter": "a"}, "vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"),
         ("openai-compatible/x", None, {}, "give `base_url`"),
         ("vllm/x", "localhost:8000", {}, "is no address of a service"),
         ("vllm/x", "http://", {}, "is no address of a service"),

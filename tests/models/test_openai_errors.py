@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.service_errors import MAX_ERROR_CHARACTERS, error_text, one_line, retry_after_s
+from truegrade.models.service_errors import (
+    MAX_ERROR_CHARACTERS,
+    error_text,
+    one_line,
+    retry_after_s,
+    status_failure,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -59,6 +65,24 @@ def test_any_body_gives_one_short_line(document):
 )
 def test_retry_after(headers, seconds):
     assert retry_after_s(headers, now=1_000_000.0) == seconds
+
+
+RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.07s"}
+
+
+@pytest.mark.parametrize(
+    ("details", "headers", "seconds"),
+    [
+        ([{"@type": "type.googleapis.com/google.rpc.Help"}, RETRY], {}, 34.07),
+        ([RETRY], {"retry-after": "2"}, 2.0),
+        ([{**RETRY, "retryDelay": "soon"}, 3, None], {}, None),
+        ("none", {}, None),
+    ],
+)
+def test_gemini_says_in_the_body_how_long_to_wait(details, headers, seconds):
+    body = [{"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": details}}]
+    assert status_failure(429, body, headers).wait_s == seconds
+    assert status_failure(400, body, headers).wait_s is None
 
 
 @settings(derandomize=True, deadline=None)

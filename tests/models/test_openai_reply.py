@@ -7,8 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.models.anthropic_api import read_message
-from truegrade.models.bedrock_api import read_converse
-from truegrade.models.google_api import read_google_body
 from truegrade.models.openai_api import read_body
 from truegrade.models.service_errors import Body, RequestFailure
 from truegrade.records import Usage
@@ -56,13 +54,12 @@ def test_calls_are_why_a_reply_ended(content, reason, read_as):
     assert not body.empty_by_chance
 
 
-def test_other_services_end_with_calls_in_the_same_word():
-    google = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}}]}, "finishReason": "STOP"}]}
-    converse = {"output": {"message": {"content": [{"toolUse": {"name": "f"}}]}}, "stopReason": "tool_use"}
-    anthropic = {"content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}], "stop_reason": "tool_use"}
-    bodies = (read_google_body(json.dumps(google)), read_converse(converse), read_message(anthropic))
-    assert [body.choices[0].finish_reason for body in bodies] == ["tool_calls"] * 3
-    assert not any(body.empty_by_chance for body in bodies)
+def test_anthropic_ends_with_calls_in_the_same_word():
+    body = read_message(
+        {"content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}], "stop_reason": "tool_use"}
+    )
+    assert body.choices[0].finish_reason == "tool_calls"
+    assert not body.empty_by_chance
 
 
 def test_thinking_billed_outside_completion_tokens_is_counted():

@@ -1,8 +1,7 @@
 """A local server that speaks Anthropic's Messages API, with the refusals that the real one gives.
 
 What a request asks for is checked as the API does it: the key and version headers, ``max_tokens``, unknown
-fields, parameters that exclude each other. A message is sent as server-sent events where the request streams, else
-as JSON.
+fields, parameters that exclude each other. A message is sent as server-sent events.
 """
 
 from __future__ import annotations
@@ -183,7 +182,6 @@ def anthropic_server(
     *says: Say,
     models: Sequence[str] = ("m",),
     thinks: bool = False,
-    handle: Callable[[Seen], Answer | None] | None = None,
 ) -> Iterator[ScriptedServer]:
     """Serve the Messages API.
 
@@ -192,13 +190,10 @@ def anthropic_server(
             body may stand for one.
         models: the names that are served.
         thinks: as for `refusal`.
-        handle: is asked first; None leaves a request to the Messages API. For other endpoints.
     """
     told = list(says or (Told(),))
 
     def answer(seen: Seen) -> Answer:
-        if handle is not None and (handled := handle(seen)) is not None:
-            return handled
         if (refused := refusal(seen, models=models, thinks=thinks)) is not None:
             return refused
         said = told.pop(0) if len(told) > 1 else told[0]
@@ -206,7 +201,7 @@ def anthropic_server(
             said = said(seen.body)
         if isinstance(said, Answer):
             return said
-        return streamed(said) if seen.body.get("stream") else Answer(message(said))
+        return streamed(said)
 
     with scripted_server(answer, whole=True) as server:
         server.url = server.url.removesuffix("/v1")

@@ -15,7 +15,6 @@ WAYS = (
     (r"zensical", "make zensical"),
     (r"docker compose", "Docker with its plugin compose"),
     (r"torch|transformers|peft", "pip install -e '.[local]'"),
-    (r"vllm", "pip install -e '.[vllm]', with a GPU"),
     (
         r"tokenizers|pyarrow|zstd|ray\b|optuna|installed|extra|hub|package",
         "pip install -e '.[EXTRA]', the extra that the reason names",

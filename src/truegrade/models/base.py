@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -161,14 +161,6 @@ class BatchState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it failed, in the service's words."""
 
 
-class FoundBatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch that may be the one that is looked for."""
-
-    id: str
-    certain: bool
-    """False where the service shows what tells them apart only once it has ended."""
-
-
 class PassingFailure(ModelError):
     """A request about a batch failed in a way that may pass; whether it had an effect is not known."""
 
@@ -202,17 +194,15 @@ class BatchService(Protocol):
             The id that the service gives it.
         """
 
-    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
+    async def find(self, token: str, since: float) -> str | None:
         """Look for a batch whose id was lost.
 
         Args:
             token: what it was submitted with.
-            requests: how many it holds.
             since: seconds since the epoch, when its submission began by the clock of this machine.
-            besides: ids of batches that are known to be others.
 
         Returns:
-            The batch; or one that may be it, which must end before that can be said; None if there is none.
+            Its id; None if there is none.
         """
 
     async def state(self, id_: str) -> BatchState:

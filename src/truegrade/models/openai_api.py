@@ -10,17 +10,24 @@ import asyncio
 import json
 import re
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
 from functools import partial
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from truegrade.errors import ModelError
-from truegrade.files.json_text import UNREADABLE
-from truegrade.models.base import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
+from truegrade.files.json_text import UNREADABLE, encode
+from truegrade.models.base import (
+    LISTED_BEFORE_S,
+    BatchQuestion,
+    BatchState,
+    EncodedQuestion,
+    PassingFailure,
+    Reply,
+)
 from truegrade.models.providers import ModelEndpoint, Price
 from truegrade.models.service_errors import (
     Body,
@@ -36,9 +43,9 @@ from truegrade.models.service_errors import (
     status_failure,
     transport_errors,
 )
-from truegrade.models.service_model import SdkClient, ServiceBatches, ServiceModel, written
+from truegrade.models.service_model import ServiceClient, ServiceModel
 from truegrade.models.service_parameters import Parameters, Route, ServiceOptions, split_arguments
-from truegrade.records import Message, Usage
+from truegrade.records import Attempt, Message, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
 if TYPE_CHECKING:
@@ -181,8 +188,8 @@ MOST_NAMED = 10
 """So many of them are named, those most like the wrong one first."""
 
 
-class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
-    """A connection to one service: see `truegrade.models.service_model.SdkClient`."""
+class OpenAIClient(ServiceClient["openai.AsyncOpenAI"]):
+    """A connection to one service: see `truegrade.models.service_model.ServiceClient`."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
@@ -207,6 +214,17 @@ class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
         if isinstance(outcome, RequestFailure) and outcome.status == HTTPStatus.NOT_FOUND:
             return await self._naming_the_offered(outcome)
         return outcome
+
+    async def call(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
+        try:
+            outcome: T | RequestFailure = await ask(self.connected())
+        except Exception as error:
+            failure = _read_error(error)
+            if failure is None:
+                raise
+            outcome = failure
+        return self.note_outcome(outcome)
 
     async def _naming_the_offered(self, failure: RequestFailure) -> RequestFailure:
         """A failure that may be of a model's name, with the names that the server lists where it lists any."""
@@ -240,22 +258,26 @@ class OpenAIClient(SdkClient["openai.AsyncOpenAI"]):
             client.organization = client.project = None
         return client
 
-    def read_error(self, error: Exception) -> RequestFailure | None:
-        """A status, a time-out, a broken or impossible connection."""
-        import openai
 
-        if isinstance(error, openai.APIStatusError):
-            failure = response_failure(error.response)
-            return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
-        if isinstance(error, (openai.OpenAIError, *transport_errors(), TimeoutError, OSError)):
-            return connection_failure(error, openai.APITimeoutError)
-        return None
+def _read_error(error: Exception) -> RequestFailure | None:
+    """A status, a time-out, a broken or impossible connection; None for an error that is none of a request."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        failure = response_failure(error.response)
+        return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
+    if isinstance(error, (openai.OpenAIError, *transport_errors(), TimeoutError, OSError)):
+        return connection_failure(error, openai.APITimeoutError)
+    return None
 
 
 # ----- OpenAI's Batch API: a file of requests is uploaded, a batch is made of it, two files bring the results.
 # Source: OpenAI, guide "Batch API" and API reference, "Batch": up to 50,000 requests and 200 MB a batch, all of
 # one endpoint and one model; answered within 24 hours, and what is not answered by then expires.
 
+
+SHARE_OF_PRICE = 0.5
+"""Of the list price, input and output alike (guide "Batch API": "50% cost discount")."""
 
 TOKEN_KEY = "truegrade"
 """Under which a batch's metadata hold our token."""
@@ -286,27 +308,36 @@ class _ResultLine(msgspec.Struct):
     error: _Error | None = None
 
 
-class OpenAIBatches(ServiceBatches):
-    """The batches of one model at OpenAI.
+class OpenAIBatches:
+    """The batches of one model at OpenAI: a `truegrade.models.base.BatchService`.
 
     Args:
-        model: whose batches.
+        model: whose parameters and price are used.
         client: the model's.
     """
 
-    max_requests: ClassVar[int] = 50_000
-    max_bytes: ClassVar[int] = 200_000_000
+    max_requests = 50_000
+    max_bytes = 200_000_000
 
     def __init__(self, model: ServiceModel, client: OpenAIClient) -> None:
-        super().__init__(model)
-        self._client = client
+        self._model, self._client = model, client
+        self.learnt = 0
+        """See `truegrade.models.base.BatchService`."""
+        self._price = model.price.times(SHARE_OF_PRICE) if model.price else None
 
-    def envelope(
-        self, custom_id: str, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """A line of the file."""
-        body = self._client.body(route, messages, parameters)
-        return {"custom_id": custom_id, "method": "POST", "url": _ENDPOINTS[route], "body": body}
+    def encode(self, question: BatchQuestion) -> EncodedQuestion:
+        """A line of the file: a request with the parameters that an ordinary one would have."""
+        prompt, sampling = question.prompt, question.sampling
+        route = self._model.route(prompt)
+        body = self._client.body(route, prompt.messages, self._model.parameters(route).build(prompt, sampling))
+        line = {"custom_id": question.custom_id, "method": "POST", "url": _ENDPOINTS[route], "body": body}
+        content = encode(line)
+        bound_usd = None
+        if self._price is not None and sampling.max_tokens is not None:
+            # a token stands for at least one byte of text, and the names around it outweigh a chat's template
+            most = Usage(input_tokens=len(content), output_tokens=sampling.max_tokens)
+            bound_usd = self._price.cost_usd(most)
+        return EncodedQuestion(content=content, endpoint=route, bound_usd=bound_usd)
 
     async def submit(self, token: str, requests: Sequence[EncodedQuestion]) -> str:
         """Upload the file, then create the batch; its metadata hold the token."""
@@ -324,15 +355,15 @@ class OpenAIBatches(ServiceBatches):
 
         return await self._ask(create, "change what it names, or leave `batch` out; nothing was submitted")
 
-    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
+    async def find(self, token: str, since: float) -> str | None:
         """Look through the batches of the last time for the token."""
 
-        async def look(client: openai.AsyncOpenAI) -> FoundBatch | None:
+        async def look(client: openai.AsyncOpenAI) -> str | None:
             async for batch in client.batches.list(limit=100):  # the newest first
                 if batch.created_at < since - LISTED_BEFORE_S:
                     break
                 if (batch.metadata or {}).get(TOKEN_KEY) == token:
-                    return FoundBatch(id=batch.id, certain=True)
+                    return batch.id
             return None
 
         return await self._ask(look, "leave `batch` out if the service has no batches")
@@ -350,7 +381,21 @@ class OpenAIBatches(ServiceBatches):
             reason=one_line("; ".join(_fault(fault) for fault in faults)) if faults else None,
         )
 
-    async def outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
+    async def results(self, id_: str, questions: Mapping[str, BatchQuestion]) -> AsyncIterator[tuple[str, Reply]]:
+        """See `truegrade.models.base.BatchService`; a refused parameter is learnt for the next batch."""
+        sent = {
+            custom_id: self._model.parameters(self._model.route(asked.prompt)).build(asked.prompt, asked.sampling)
+            for custom_id, asked in questions.items()
+        }
+        async for custom_id, outcome in self._outcomes(id_):
+            if custom_id not in questions:
+                continue
+            route = self._model.route(questions[custom_id].prompt)
+            if isinstance(outcome, RequestFailure) and outcome.kind == "refused":
+                self.learnt += self._model.parameters(route).learn(outcome, sent[custom_id])
+            yield custom_id, self._reply(route, outcome)
+
+    async def _outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
         """Read the output file, then the error file; each is downloaded whole before its first line is read."""
         batch = await self._batch(id_)
         for file_id in (batch.output_file_id, batch.error_file_id):
@@ -358,27 +403,65 @@ class OpenAIBatches(ServiceBatches):
                 continue
             with tempfile.TemporaryFile() as file:
                 advice = "its files may have been deleted or have expired: remove its lines from batches.jsonl"
-                self.result_or_raise(await self._client.call(partial(_download, file_id, file)), advice)
+                self._result_or_raise(await self._client.call(partial(_download, file_id, file)), advice)
                 file.seek(0)
                 for outcome in _read(file):
                     yield outcome
 
+    def _reply(self, route: Route, outcome: Body | RequestFailure) -> Reply:
+        """An emptiness by chance is a reply without text, as is a failure: the sample is asked again."""
+        cost_usd = self._price.cost_usd(outcome.usage) if self._price and outcome.usage else None
+        if isinstance(outcome, RequestFailure):
+            failed = Attempt(
+                outcome="error", status=outcome.status, error=outcome.error, usage=outcome.usage, cost_usd=cost_usd
+            )
+            return self._model.replies(route, None, [failed])[0]
+        attempt = Attempt(
+            outcome="empty" if outcome.empty else "ok", status=200, usage=outcome.usage, cost_usd=cost_usd
+        )
+        return self._model.replies(route, None if outcome.empty_by_chance else outcome, [attempt])[0]
+
     async def _batch(self, id_: str) -> Batch:
-        return await self._ask(lambda client: client.batches.retrieve(id_), self.unknown(id_))
+        unknown = (
+            f"batch {id_} is not known there with this key: use the key that it was submitted with, or, where it"
+            " is gone, remove its lines from batches.jsonl"
+        )
+        return await self._ask(lambda client: client.batches.retrieve(id_), unknown)
 
     async def _ask(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]], advice: str) -> T:
-        """What a request about a batch brought; raises as `result_or_raise`, and for a reply that lacks fields."""
+        """What a request about a batch brought; raises as `_result_or_raise`, and where fields lack."""
         try:
-            return self.result_or_raise(await self._client.call(ask), advice)
+            return self._result_or_raise(await self._client.call(ask), advice)
         except (AttributeError, TypeError) as error:  # the client takes any body of a reply with status 200
             raise ModelError(
                 f"{self._model.name} at {self._model.base_url}: a reply about batches lacks its fields ({error});"
                 " leave `batch` out if the service has no batches"
             ) from error
 
+    def _result_or_raise(self, outcome: T | RequestFailure, advice: str) -> T:
+        """What a request about a batch brought.
+
+        Args:
+            outcome: of the request.
+            advice: what to do where it failed for good.
+
+        Raises:
+            PassingFailure: asking again may help.
+            ModelError: it will not.
+        """
+        if not isinstance(outcome, RequestFailure):
+            return outcome
+        if outcome.kind == "passing" and not (outcome.unreachable and not self._model.reached):
+            raise PassingFailure(f"{self._model.name} at {self._model.base_url}: {outcome.error}")
+        if outcome.status in {400, 404, 413}:
+            outcome = msgspec.structs.replace(outcome, advice=advice)
+        raise ModelError(self._model.explain(outcome, "chat"))
+
 
 async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -> None:
-    await written(file, client.files.with_streaming_response.content(file_id))
+    async with client.files.with_streaming_response.content(file_id) as response:
+        async for piece in response.iter_bytes():
+            file.write(piece)
 
 
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:

@@ -28,7 +28,7 @@ from truegrade.records import Usage
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
-Protocol = Literal["openai", "anthropic", "google", "bedrock"]
+Protocol = Literal["openai", "anthropic"]
 """What a service speaks; `truegrade.models` opens each through the vendor's own client."""
 
 
@@ -75,19 +75,6 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             notes="Google Gemini through its OpenAI-compatible endpoint",
         ),
-        "google": Provider(
-            protocol="google",
-            base_url="https://generativelanguage.googleapis.com",
-            base_url_variable="GOOGLE_GEMINI_BASE_URL",
-            key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            notes="Gemini and Vertex AI through Google's own client; needs truegrade[google]",
-        ),
-        "bedrock": Provider(
-            protocol="bedrock",
-            key_variables=("AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"),
-            keyless=True,
-            notes="Amazon Bedrock, region and credentials as AWS tools find them; needs truegrade[bedrock]",
-        ),
         "openrouter": Provider(
             base_url="https://openrouter.ai/api/v1",
             key_variables=("OPENROUTER_API_KEY",),
@@ -111,10 +98,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             notes="Fireworks AI",
         ),
         "vllm": Provider(
-            base_url="http://localhost:8000/v1",
             key_variables=("VLLM_API_KEY",),
             keyless=True,
-            notes="vLLM server of your own (vllm serve), at an address given; else vLLM runs in this process",
+            notes="vLLM server of your own (vllm serve), at an address given",
         ),
         "ollama": Provider(
             base_url="http://localhost:11434/v1",
@@ -141,7 +127,10 @@ def _fault(thing: Any) -> str | None:
     return None if isinstance(thing, Provider) else "is no truegrade.models.providers.Provider"
 
 
-REGISTRY = Registry[Provider]("provider", PROVIDERS, _fault)
+REMOVED: Mapping[str, str] = MappingProxyType({"google": "64dee114", "bedrock": "64dee114"})
+"""What earlier versions had, each with the last commit that has it."""
+
+REGISTRY = Registry[Provider]("provider", PROVIDERS, _fault, removed=REMOVED)
 
 
 class ModelEndpoint:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 
 MAX_ERROR_CHARACTERS = 300
+
+CONNECT_TIMEOUT_S = 30.0
+"""Most seconds for a connection to be made; less where a whole request may take less."""
 
 STOPPING_STATUS = frozenset({401, 402, 403, 404})
 """About the key, the account or the model: the next sample would fare no better."""
@@ -98,7 +101,7 @@ def status_failure(status: int, document: Any, headers: Mapping[str, str]) -> Re
         kind=kind,
         error=one_line(f"HTTP {status}: {error_text(document)}"),
         status=status,
-        wait_s=retry_after_s(headers, time.time()) if kind == "passing" else None,
+        wait_s=_wait_s(headers, detail) if kind == "passing" else None,
         parameter=string_field(detail, "param"),
         code=string_field(detail, "code") or string_field(detail, "type"),
     )
@@ -136,6 +139,16 @@ def without_secrets(failure: RequestFailure, secrets: Iterable[str]) -> RequestF
     for secret in secrets:
         error = error.replace(secret, HIDDEN)
     return msgspec.structs.replace(failure, error=error)
+
+
+def _wait_s(headers: Mapping[str, str], detail: Any) -> float | None:
+    """Seconds that a service asks to wait: in its headers, or as Gemini does in a ``google.rpc.RetryInfo``."""
+    wait_s = retry_after_s(headers, time.time())
+    details = detail.get("details") if wait_s is None and isinstance(detail, dict) else None
+    for entry in details if isinstance(details, list) else []:
+        if found := re.fullmatch(r"(\d+(?:\.\d+)?)s", string_field(entry, "retryDelay") or ""):
+            return float(found[1])
+    return wait_s
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
@@ -204,43 +217,6 @@ def one_line(text: str) -> str:
     return line if len(line) <= MAX_ERROR_CHARACTERS else line[: MAX_ERROR_CHARACTERS - 1] + "…"
 
 
-# ----------------------------------------------------------------------------------------------------------------
-# What the clients of all vendors share: whom they ask, whether it was ever reached, and that no key is told.
-
-
-T = TypeVar("T")
-
-CONNECT_TIMEOUT_S = 30.0
-"""Most seconds for a connection to be made; less where a whole request may take less."""
-
-
-class VendorClient:
-    """A client of one model at one service; each vendor's is derived from it.
-
-    Args:
-        endpoint: where, and with which key.
-        model: the model's id at the service.
-    """
-
-    def __init__(self, endpoint: ModelEndpoint, model: str) -> None:
-        self._endpoint, self._model = endpoint, model
-        self.reached = False
-        """Whether a connection was ever made."""
-
-    @property
-    def name(self) -> str:
-        """``provider/name``, as messages call the model."""
-        return f"{self._endpoint.provider}/{self._model}"
-
-    def note_outcome(self, outcome: T | RequestFailure) -> T | RequestFailure:
-        """The outcome of a request, with keys taken out of it; and whether there was a connection is noted."""
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_secrets(outcome, self._endpoint.secrets)
-        self.reached = True
-        return outcome
-
-
 # ---------------------------------------------- What a service answered, in the terms that all services share.
 
 
@@ -282,9 +258,8 @@ _FINAL_WHEN_EMPTY = frozenset(
     {
         TOOL_CALLS,
         *("length", "max_tokens", "content_filter", "refusal"),
-        # Google, of a reply or of the prompt
+        # Gemini's own words, which its OpenAI-compatible endpoint passes on
         *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
-        *("content_filtered", "guardrail_intervened"),  # Bedrock
     }
 )
 

@@ -3,8 +3,6 @@
 A `ServiceClient` speaks the vendor's protocol. The clients' own retries are off: every request is made, timed and
 recorded here, so that a run can say what each answer took. Samples are separate requests with their own seeds,
 because not every service honours ``n``, and those that do derive the seeds of its choices each in its own way.
-
-What the batches of all services share: requests put as ordinary ones are, replies, their cost at half price.
 """
 
 from __future__ import annotations
@@ -12,25 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
-
-import msgspec
+from typing import Any, Generic, Protocol, TypeVar
 
 from truegrade.errors import ModelError
-from truegrade.files.json_text import encode
-from truegrade.models.base import (
-    BatchQuestion,
-    BatchService,
-    BatchState,
-    EncodedQuestion,
-    FoundBatch,
-    PassingFailure,
-    Reply,
-    refuse_in_process_only,
-)
+from truegrade.models.base import BatchService, Reply, refuse_in_process_only
 from truegrade.models.providers import ModelEndpoint, Price
 from truegrade.models.service_errors import (
     BUSY_STATUS,
@@ -38,52 +23,23 @@ from truegrade.models.service_errors import (
     Body,
     Gate,
     RequestFailure,
-    VendorClient,
     explain,
     log_adapted,
     log_attempt,
     log_unreached,
     log_wait,
+    without_secrets,
 )
 from truegrade.models.service_parameters import Parameters, Route, ServiceOptions
 from truegrade.records import Attempt, Message, Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
-
-class ServiceClient(Protocol):
-    """One request over a vendor's protocol: sent once, timed out by the wall clock, read or classified."""
-
-    reached: bool
-    """Whether a connection was ever made."""
-
-    def check(self, route: Route, sampling: Sampling) -> None:
-        """See, before anything is sent, that such a request can be put at all.
-
-        Raises:
-            UserError: it cannot; the message says what to change.
-        """
-
-    async def send(
-        self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> Body | RequestFailure:
-        """Send one request; a failure is returned, never raised (cancellation passes through).
-
-        Args:
-            route: a chat, or one text to continue.
-            messages: the prompt.
-            parameters: as `Parameters.build` makes them; ``model`` among them replaces the model's name.
-        """
-
-    async def close(self) -> None:
-        """Close the connections."""
-
-
 T = TypeVar("T")
 ConnectionT = TypeVar("ConnectionT")
 
 
-class SdkClient(VendorClient, ABC, Generic[ConnectionT]):
-    """A client over the official library of OpenAI or of Anthropic, two of one make; opened at the first request.
+class ServiceClient(ABC, Generic[ConnectionT]):
+    """One request over the library of a vendor: sent once, timed out by the wall clock, read or classified.
 
     Args:
         endpoint: where, and with which key.
@@ -95,17 +51,40 @@ class SdkClient(VendorClient, ABC, Generic[ConnectionT]):
     def __init__(
         self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
     ) -> None:
-        super().__init__(endpoint, model)
+        self._endpoint, self._model = endpoint, model
         self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
         self._connection: ConnectionT | None = None
+        self.reached = False
+        """Whether a connection was ever made."""
+
+    @property
+    def name(self) -> str:
+        """``provider/name``, as messages call the model."""
+        return f"{self._endpoint.provider}/{self._model}"
+
+    @abstractmethod
+    def check(self, route: Route, sampling: Sampling) -> None:
+        """See, before anything is sent, that such a request can be put at all.
+
+        Raises:
+            UserError: it cannot; the message says what to change.
+        """
+
+    @abstractmethod
+    async def send(
+        self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> Body | RequestFailure:
+        """Send one request; a failure is returned, never raised (cancellation passes through).
+
+        Args:
+            route: a chat, or one text to continue.
+            messages: the prompt.
+            parameters: as `Parameters.build` makes them; ``model`` among them replaces the model's name.
+        """
 
     @abstractmethod
     def open(self) -> ConnectionT:
         """The library's client, with `settings`."""
-
-    @abstractmethod
-    def read_error(self, error: Exception) -> RequestFailure | None:
-        """What the library raised, classified; None for an error that is none of a request."""
 
     def connected(self) -> ConnectionT:
         """The library's client, made at the first call."""
@@ -114,7 +93,7 @@ class SdkClient(VendorClient, ABC, Generic[ConnectionT]):
         return self._connection
 
     def settings(self, library: Any) -> dict[str, Any]:
-        """Arguments of the library's client that are the same for both."""
+        """Arguments that the clients of OpenAI's and Anthropic's libraries, two of one make, are given alike."""
         return {
             "api_key": self._endpoint.api_key or "none",  # the clients insist, or look for other credentials
             "max_retries": 0,
@@ -123,16 +102,13 @@ class SdkClient(VendorClient, ABC, Generic[ConnectionT]):
             "http_client": library.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
         }
 
-    async def call(self, ask: Callable[[ConnectionT], Awaitable[T]]) -> T | RequestFailure:
-        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
-        try:
-            outcome: T | RequestFailure = await ask(self.connected())
-        except Exception as error:
-            failure = self.read_error(error)
-            if failure is None:
-                raise
-            outcome = failure
-        return self.note_outcome(outcome)
+    def note_outcome(self, outcome: T | RequestFailure) -> T | RequestFailure:
+        """The outcome of a request, with keys taken out of it; and whether there was a connection is noted."""
+        if isinstance(outcome, RequestFailure):
+            self.reached = self.reached or not outcome.unreachable
+            return without_secrets(outcome, self._endpoint.secrets)
+        self.reached = True
+        return outcome
 
     async def close(self) -> None:
         """Close the connections."""
@@ -185,7 +161,7 @@ class ServiceModel:
         self,
         endpoint: ModelEndpoint,
         model: str,
-        client: ServiceClient,
+        client: ServiceClient[Any],
         *,
         fresh_parameters: Callable[[Route], Parameters],
         request_policy: RequestPolicy,
@@ -423,124 +399,3 @@ class ServiceModel:
         if self._price is None or any(a.usage is None for a in attempts if a.outcome != "error"):
             return None
         return sum(attempt.cost_usd or 0.0 for attempt in attempts)
-
-
-SHARE_OF_PRICE = 0.5
-"""Of the list price, input and output alike.
-
-Sources: OpenAI, guide "Batch API" ("50% cost discount compared to synchronous APIs"); Anthropic, "Batch
-processing" ("All usage is charged at 50% of the standard API prices").
-"""
-
-
-class ServiceBatches(ABC):
-    """A `truegrade.models.base.BatchService` of a `ServiceModel`; each vendor's is derived from it.
-
-    Args:
-        model: whose parameters, price and connection are used.
-    """
-
-    max_requests: ClassVar[int]
-    max_bytes: ClassVar[int]
-
-    def __init__(self, model: ServiceModel) -> None:
-        self._model = model
-        self.learnt = 0
-        """See `truegrade.models.base.BatchService`."""
-        self._price = model.price.times(SHARE_OF_PRICE) if model.price else None
-
-    @abstractmethod
-    def envelope(
-        self, custom_id: str, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """A request as the vendor's batches hold it."""
-
-    @abstractmethod
-    async def submit(self, token: str, requests: Sequence[EncodedQuestion]) -> str:
-        """See `truegrade.models.base.BatchService`."""
-
-    @abstractmethod
-    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
-        """See `truegrade.models.base.BatchService`."""
-
-    @abstractmethod
-    async def state(self, id_: str) -> BatchState:
-        """See `truegrade.models.base.BatchService`."""
-
-    @abstractmethod
-    def outcomes(self, id_: str) -> AsyncIterator[tuple[str, Body | RequestFailure]]:
-        """Stream what a batch brought, by custom id."""
-
-    def encode(self, question: BatchQuestion) -> EncodedQuestion:
-        """A request with the parameters that an ordinary one would have."""
-        prompt, sampling = question.prompt, question.sampling
-        route = self._model.route(prompt)
-        parameters = self._model.parameters(route).build(prompt, sampling)
-        content = encode(self.envelope(question.custom_id, route, prompt.messages, parameters))
-        bound_usd = None
-        if self._price is not None and sampling.max_tokens is not None:
-            # a token stands for at least one byte of text, and the names around it outweigh a chat's template
-            most = Usage(input_tokens=len(content), output_tokens=sampling.max_tokens)
-            bound_usd = self._price.cost_usd(most)
-        return EncodedQuestion(content=content, endpoint=route, bound_usd=bound_usd)
-
-    async def results(self, id_: str, questions: Mapping[str, BatchQuestion]) -> AsyncIterator[tuple[str, Reply]]:
-        """See `truegrade.models.base.BatchService`; a refused parameter is learnt for the next batch."""
-        sent = {
-            custom_id: self._model.parameters(self._model.route(asked.prompt)).build(asked.prompt, asked.sampling)
-            for custom_id, asked in questions.items()
-        }
-        async for custom_id, outcome in self.outcomes(id_):
-            if custom_id not in questions:
-                continue
-            route = self._model.route(questions[custom_id].prompt)
-            if isinstance(outcome, RequestFailure) and outcome.kind == "refused":
-                self.learnt += self._model.parameters(route).learn(outcome, sent[custom_id])
-            yield custom_id, self._reply(route, outcome)
-
-    def result_or_raise(self, outcome: T | RequestFailure, advice: str) -> T:
-        """What a request about a batch brought.
-
-        Args:
-            outcome: of the request.
-            advice: what to do where it failed for good.
-
-        Raises:
-            PassingFailure: asking again may help.
-            ModelError: it will not.
-        """
-        if not isinstance(outcome, RequestFailure):
-            return outcome
-        if outcome.kind == "passing" and not (outcome.unreachable and not self._model.reached):
-            raise PassingFailure(f"{self._model.name} at {self._model.base_url}: {outcome.error}")
-        if outcome.status in {400, 404, 413}:
-            outcome = msgspec.structs.replace(outcome, advice=advice)
-        raise ModelError(self._model.explain(outcome, "chat"))
-
-    @staticmethod
-    def unknown(id_: str) -> str:
-        """What to do where a service does not know a batch."""
-        return (
-            f"batch {id_} is not known there with this key: use the key that it was submitted with, or, where it"
-            " is gone, remove its lines from batches.jsonl"
-        )
-
-    def _reply(self, route: Route, outcome: Body | RequestFailure) -> Reply:
-        """An emptiness by chance is a reply without text, as is a failure: the sample is asked again."""
-        cost_usd = self._price.cost_usd(outcome.usage) if self._price and outcome.usage else None
-        if isinstance(outcome, RequestFailure):
-            failed = Attempt(
-                outcome="error", status=outcome.status, error=outcome.error, usage=outcome.usage, cost_usd=cost_usd
-            )
-            return self._model.replies(route, None, [failed])[0]
-        attempt = Attempt(
-            outcome="empty" if outcome.empty else "ok", status=200, usage=outcome.usage, cost_usd=cost_usd
-        )
-        return self._model.replies(route, None if outcome.empty_by_chance else outcome, [attempt])[0]
-
-
-async def written(file: IO[bytes], streamed: AbstractAsyncContextManager[Any]) -> None:
-    """Write what a vendor's client streams, piece by piece."""
-    async with streamed as response:
-        async for piece in response.iter_bytes():
-            file.write(piece)

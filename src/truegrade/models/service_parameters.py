@@ -127,50 +127,6 @@ def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str |
     return min(places, key=places.__getitem__, default=None)
 
 
-def refuse_text(route: Route, name: str) -> None:
-    """See that a service that only chats is asked for nothing else.
-
-    Raises:
-        UserError: the prompt is a text to continue.
-    """
-    if route == "text":
-        raise UserError(
-            f"{name} has no text completion: choose a `profile` or a `task_args` prompt that words a chat, or"
-            " send the text as one user message with `model_args` text_as_chat=true"
-        )
-
-
-def refuse_full_thinking(name: str, budget: int, limit: int, more: str = "") -> None:
-    """See that thinking leaves room for an answer.
-
-    Args:
-        name: of the model.
-        budget: tokens to think with.
-        limit: tokens of thinking and answer together.
-        more: advice behind the usual one.
-
-    Raises:
-        UserError: it leaves none.
-    """
-    if budget >= limit:
-        raise UserError(
-            f"{name}: a thinking budget of {budget} tokens leaves no room for an answer in {limit}, which count"
-            f" thinking too: raise `max_tokens`, or lower `model_args` thinking_budget{more}"
-        )
-
-
-def spelled_parameter(text: str, spellings: Mapping[str, str]) -> str | None:
-    """The parameter that a text names first where a vendor spells them its own way; None where it names none.
-
-    Args:
-        text: what a service says.
-        spellings: for each name in `Parameters.build`, a pattern of the vendor's.
-    """
-    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in spellings.items()}
-    places = {name: match.start() for name, match in found.items() if match}
-    return min(places, key=places.__getitem__, default=None)
-
-
 def _place(name: str, text: str) -> int | None:
     """Where a text first names a parameter; "stop" and "n" are ordinary words, so they count only in quotes."""
     pattern = rf"""['"`]{name}['"`]""" if name in {"stop", "n"} else rf"\b{name}\b"

@@ -34,6 +34,12 @@ from truegrade.store.facts import sample_hash
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import open_batches
 
+NO_BATCHES = (
+    "this version asks and collects no batches of Anthropic, which commit 64dee114 was the last to do: leave"
+    " `batch` out, and remove the lines of an open batch from batches.jsonl to have its samples asked one by one"
+)
+"""Said where a batch of Anthropic's is wanted, or was left open by an earlier version."""
+
 
 class PromptSet(msgspec.Struct, frozen=True):
     """The problems of a run with their prompts, and those that a prompt gives away."""
@@ -135,7 +141,8 @@ def generate(
     settled = answered | under_way
     missing = [sample for sample in wanted if sample_hash(sample[2]) not in settled]
     if left := sum(sample_hash(sample[2]) in under_way for sample in wanted):
-        notice(f"{left} samples are in a batch at the service and not asked again; `batch=True` collects them")
+        collects = NO_BATCHES if model.name.startswith("anthropic/") else "`batch=True` collects them"
+        notice(f"{left} samples are in a batch at the service and not asked again; {collects}")
     shortfall = Shortfall(notice)
     progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))
     try:

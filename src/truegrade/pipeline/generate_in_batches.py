@@ -30,6 +30,7 @@ from truegrade.models.base import (
 )
 from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.generate import (
+    NO_BATCHES,
     PromptSet,
     Sample,
     budget_of,
@@ -85,8 +86,10 @@ def plan_batches(
         UserError: it cannot.
     """
     service = model.batch_service() if isinstance(model, BatchableModel) else None
+    if model.name.startswith("anthropic/"):
+        raise UserError(f"{model.name}: {NO_BATCHES}")
     if service is None:
-        raise UserError(f"{model.name} has no batches: leave `batch` out, or name a model of openai or anthropic")
+        raise UserError(f"{model.name} has no batches: leave `batch` out, or name a model of openai")
     if agent is not None:
         raise UserError(f"`agent` {agent.config.name} asks one question after another: leave `batch` out")
     if cache:
@@ -264,31 +267,12 @@ class _Batching:
 
     async def _find(self, batch: OpenBatch) -> str | None:
         """The id of a batch at the service; None where two looks, some time apart, show none."""
-        facts = batch.token, len(batch.samples), datetime.fromisoformat(batch.at).timestamp()
-        looks = 0
-        while True:
-            besides = {other.id for other in self._log.open.values() if other.id is not None}
-            found = await self._patiently(partial(self._service.find, *facts, besides))
-            if found is not None and found.certain:
-                return found.id
-            if found is not None:
-                self._notice(
-                    f"batch {found.id} may be one that this run submitted before it was interrupted, which shows"
-                    " once it has ended: waiting for that. If you know that it is another, remove the line of"
-                    f" token {batch.token} from {self._log.path}"
-                )
-                await self._until_ended(found.id)
-                continue
-            looks += 1
-            if looks == 2:
-                return None
+        look = partial(self._service.find, batch.token, datetime.fromisoformat(batch.at).timestamp())
+        found = await self._patiently(look)
+        if found is None:
             await asyncio.sleep(self._poll_s)
-
-    async def _until_ended(self, id_: str) -> None:
-        for wait_s in self._intervals():
-            if (await self._patiently(partial(self._service.state, id_))).status != "running":
-                return
-            await asyncio.sleep(wait_s)
+            found = await self._patiently(look)
+        return found
 
     # -------------------------------------------------------------------------------------- waiting
 

@@ -32,6 +32,7 @@ from truegrade.errors import (
     UserError,
     first_few,
 )
+from truegrade.models import providers
 from truegrade.profiles import Profile
 from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.registry import Found, Origin, Registry, refuse_another_file
@@ -127,7 +128,11 @@ def removals(run_: Run) -> list[RemovedName]:
         *((profiles.REGISTRY, profile.partition("@")[0]) for profile in run_.profiles),
         *([(agents.REGISTRY, agent.name)] if agent else []),
     ]
-    return [RemovedName(one.kind, name, one.removed[name]) for one, name in named if name in one.removed]
+    gone = [RemovedName(one.kind, name, one.removed[name]) for one, name in named if name in one.removed]
+    if manifest.generation and (vendor := manifest.generation.model.partition("/")[0]) in providers.REMOVED:
+        asked = "runs that asked it are still read, shown and graded"
+        gone.append(RemovedName("provider", vendor, providers.REMOVED[vendor], asked))
+    return gone
 
 
 def problems_of(run_: Run, loaded: Benchmark) -> dict[str, Problem]:
