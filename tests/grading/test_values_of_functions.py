@@ -12,8 +12,8 @@ from truegrade.sandbox.judging import rebuild
 @pytest.fixture(scope="module")
 def graded():
     with Sandbox(Limits(cpu_s=1.0, wall_s=3.0), workers=1) as sandbox:
-        yield lambda tests, program: grade_by_tests(
-            FunctionTask(prompt="", entry_point="f", tests=tests, reference=""), program, sandbox
+        yield lambda tests, program, reference="": grade_by_tests(
+            FunctionTask(prompt="", entry_point="f", tests=tests, reference=reference), program, sandbox
         )
 
 
@@ -50,8 +50,49 @@ DRAINS = "def f(x):\n    while x:\n        if (one := x.pop(0)) > 1: yield one\n
     ],
 )
 def test_identity_and_arguments_are_seen_where_tests_look_at_them(graded, tests, right, wrong):
-    assert (graded(tests, right).reason, graded(tests, right).marks) == (Reason.PASSED, ())
-    assert graded(tests, wrong).reason is Reason.WRONG_ANSWER
+    assert (graded(tests, right, right).reason, graded(tests, right, right).marks) == (Reason.PASSED, ())
+    assert graded(tests, wrong, right).reason is Reason.WRONG_ANSWER
+
+
+RETURNS_SORTED = "a = [2, 1]\nassert f(a) == sorted(a)"
+HAS_EQUAL = "a = [1, 1]\nassert f(a) == (len(a) != len(set(a)))"
+SORTS = "a = [2, 1]\nf(a)\nassert a == sorted(a)"
+COUNTS = "def f(x):\n    return len(set(x)) < len(x)\n"
+SORTS_IT = "def f(x):\n    x.sort()\n"
+SLICES = "def f(x):\n    x[:] = sorted(x)\n"
+
+
+@pytest.mark.parametrize(
+    "tests, reference, program, passes, marks",
+    [
+        (RETURNS_SORTED, SORTED, "def f(x):\n    x.clear()\n    return x\n", False, ()),
+        (RETURNS_SORTED, SORTED, IN_PLACE, True, ()),
+        (HAS_EQUAL, COUNTS, "def f(x):\n    del x[:]\n    return False\n", False, ()),
+        (SORTS, SORTS_IT, "def f(x):\n    x.clear()\n", True, (TESTS_INSIDE,)),
+        (SORTS, SORTS_IT, SLICES, True, ()),
+        (SORTS, "", SLICES, True, (TESTS_INSIDE,)),
+    ],
+)  # fmt: skip
+def test_a_candidate_that_changes_its_arguments_passes_on_copies_or_changes_them_as_the_reference_does(
+    graded, tests, reference, program, passes, marks
+):
+    judged = graded(tests, program, reference)
+    assert (judged.passed, judged.marks) == (passes, marks), judged
+    assert passes or judged.detail.startswith("on copies of its arguments: `assert f(a)")
+
+
+@pytest.mark.parametrize(
+    "tests, said",
+    [
+        ("assert f(1) == 3", "`assert f(1) == 3` failed; the program returned 2"),
+        ("a = f(1)\nb = f(2)\nassert a == 3", "`assert a == 3` failed"),
+        ("b = f(1)\na = f(2)\nassert a == 4", "`assert a == 4` failed; the program returned 3"),
+        ("a = [f(1)]\na[0] = 5\nassert a == [2]", "`assert a == [2]` failed"),
+        ("def check(c):\n    assert c(1) == 3\ncheck(f)", "`assert c(1) == 3` failed; the program returned 2"),
+    ],
+)
+def test_what_was_returned_is_told_where_the_failing_statement_asks_for_it(graded, tests, said):
+    assert graded(tests, "def f(x):\n    return x + 1\n").detail == said
 
 
 @pytest.mark.parametrize(

@@ -115,10 +115,10 @@ def test_judge_says_which_test_failed_and_how(judged):
     ("tests", "detail"),
     [
         ("r = f(1)\nassert r == 3", "`assert r == 3` failed; the program returned 2"),
-        ("r = f(1)\nf(4)\nassert r == 3", "`assert r == 3` failed; the program returned 5"),
+        ("r = f(1)\nf(4)\nassert r == 3", "`assert r == 3` failed"),
         ("r, want = f(1), 3\nassert r == want", "`assert r == want` failed; expected 3; the program returned 2"),
         ("r, want = f(1), 3\nassert want == r", "`assert want == r` failed; expected 3; the program returned 2"),
-        ("r = {'a': f(1)}\nassert r == {'a': 3}", "`assert r == {'a': 3}` failed; the program returned 2"),
+        ("r = {'a': f(1)}\nassert r == {'a': 3}", "`assert r == {'a': 3}` failed"),
         (
             "def check(g, want):\n    assert [g(1)] == want\ncheck(f, [3])",
             "`assert [g(1)] == want` failed; expected [3]; the program returned 2",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -273,7 +273,9 @@ _SLOWDOWN = 4.0
 def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judgement:
     """Run the tests outside the candidate's process.
 
-    Where they saw the candidate and then could not go on, as they can on the reference, the answer is wrong.
+    Where they saw the candidate and then could not go on, as they can on the reference, the answer is wrong. Where
+    they see what it does to its arguments, what they expect may hang on that: so a candidate that changes them, or
+    returns one, has to pass on copies of them as well, or, where the reference does not, to do what it does.
 
     Args:
         task: with its tests.
@@ -281,27 +283,57 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         executor: bound to the profile's limits.
 
     Returns:
-        With the mark ``tests-inside`` where the tests may run what the program returned.
+        With the mark ``tests-inside`` where the tests may run what the program returned, and where neither it nor
+        the reference passes on copies of arguments to which it does something else.
     """
-    outcome = _by_tests(task, program, executor)
+    carries = look_at_values(task.tests, task.entry_point)
+    outcome = _by_tests(task, program, executor, carries=carries)
     judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if may_execute(task.tests) else ())
     if outcome.stopped_by_program and task.reference:
-        wholes = dict.fromkeys((task.reference, task.prefix + task.reference))  # of some tasks it is a body
-        if any(_by_tests(task, whole, executor).status == Reason.PASSED for whole in wholes):
+        if any(run.status == Reason.PASSED for run in _by_reference(task, executor, carries=carries)):
             return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
+    elif judged.passed and outcome.detail:
+        return _on_copies(task, program, executor, judged, outcome.detail)
     return judged
 
 
-def _by_tests(task: FunctionTask, program: str, executor: Executor) -> Outcome:
+def _on_copies(task: FunctionTask, program: str, executor: Executor, judged: Judgement, tied: str) -> Judgement:
+    """The judgement on a candidate that passed, and did something to its arguments, which is told by a hash."""
+    judged = msgspec.structs.replace(judged, detail="")
+    copied = _by_tests(task, program, executor, carries=True, copies=True)
+    if copied.status == Reason.PASSED:
+        return judged
+    if any(run.status == Reason.PASSED for run in _by_reference(task, executor, carries=True, copies=True)):
+        refused = from_outcome(copied)
+        reason = Reason.WRONG_ANSWER if copied.stopped_by_program else refused.reason
+        detail = f"on copies of its arguments: {refused.detail}"
+        return msgspec.structs.replace(refused, reason=reason, detail=detail)
+    if any(
+        (run.status, run.detail) == (Reason.PASSED, tied) for run in _by_reference(task, executor, carries=True)
+    ):
+        return judged
+    return msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
+
+
+def _by_reference(
+    task: FunctionTask, executor: Executor, *, carries: bool, copies: bool = False
+) -> Iterator[Outcome]:
+    """How the tests run on the reference, which of some tasks is a body."""
+    for whole in dict.fromkeys((task.reference, task.prefix + task.reference) if task.reference else ()):
+        yield _by_tests(task, whole, executor, carries=carries, copies=copies)
+
+
+def _by_tests(
+    task: FunctionTask, program: str, executor: Executor, *, carries: bool, copies: bool = False
+) -> Outcome:
     a = arrange(task)
-    carries = look_at_values(task.tests, task.entry_point)
     return executor.judge(
         program,
         a.setup + task.tests,
         [task.entry_point],
         trusted=a.trusted,
         classes=() if carries and a.classes is None else a.classes,
-        carries=carries,
+        carries=carries and not copies,
         cpu_s=task.cpu_s,
     )
 

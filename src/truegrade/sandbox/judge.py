@@ -41,6 +41,7 @@ from truegrade.sandbox.judging import (
     expected_value,
     failing_frame,
     foreseen,
+    is_about,
     is_stateless,
     rebuild,
     short,
@@ -303,6 +304,9 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
             detail = namespace.get(WORDS) or detail
         crossed = ",".join(sorted(table.met_at))
         detail = f"{outcomes};{crossed};{table.tied};{','.join(sorted(table.doubts))};{detail}"
+    elif status == PASSED and table is not None and job["carries"]:
+        table.look_for_changes()
+        detail = table.tied
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -469,17 +473,18 @@ def proxy(link: Link, name: str) -> Callable[..., Any]:
 def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     """Whose fault an exception that ended the tests is, and the words for it."""
     where = expected = place = ""
+    asked = False
     returned = (link.returned or ()) if link.at_failure is None else link.at_failure
     if at := failing_frame(error, TESTS_FILE):
         frame, line = at
         where, statement = statement_at(tests, line)
-        place = f", in `{where}`"
+        place, asked = f", in `{where}`", is_about(statement, frame, link.offered, returned)
         if isinstance(error, AssertionError):
             expected = expected_value(statement, frame, link.offered, returned)
     if error is link.raised or any(error is one for one in link.raised_before):
         return RUNTIME_ERROR, _text(error) + place
     facts = [f"expected {expected}"] if expected else []
-    facts += [f"the program returned {short(value)}" for value in returned]
+    facts += [f"the program returned {short(value)}" for value in returned if asked]
     detail = "; ".join([f"`{where}` failed" if where else "a test failed", *facts])
     if isinstance(error, AssertionError):
         return WRONG_ANSWER, detail

@@ -124,6 +124,22 @@ def expected_value(
     return ""
 
 
+def is_about(
+    statement: ast.stmt | None, frame: FrameType, program: Sequence[object], returned: tuple[Any, ...]
+) -> bool:
+    """Whether a statement asks for what the program returned last: it calls the program, or has a name of that
+    value, if it is one that nothing can have changed since."""
+    import ast
+
+    solid = tuple(one for one in returned if type(one) in (int, float, bool, str, bytes, complex))
+    for node in ast.walk(statement) if statement else ():
+        if isinstance(node, ast.Call) and _is_answer(node.func, frame, program, ()):
+            return True
+        if solid and isinstance(node, ast.Name) and _is_answer(node, frame, (), solid):
+            return True
+    return False
+
+
 def _is_answer(side: ast.expr, frame: FrameType, program: Sequence[object], returned: tuple[Any, ...]) -> bool:
     """Whether a side of a comparison has a name of the program, or is the name of what it returned last."""
     import ast
