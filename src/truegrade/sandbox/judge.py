@@ -134,6 +134,8 @@ class Link:
         """The same when the first test of a suite failed; None before: the other tests run all the same."""
         self.offered: tuple[object, ...] = ()
         """What stands for the program in the tests."""
+        self.names: frozenset[str] = frozenset()
+        """Under which it was asked for."""
         self.touched = False
         """Whether the tests have seen anything of the program."""
         self.namespace: dict[str, Any] = {}
@@ -314,7 +316,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
 
 def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandIns | None:
     """Give the tests what stands for the program; the table of the objects that cross, where some do."""
-    link.namespace, link.given = namespace, frozenset(namespace)
+    link.namespace, link.given, link.names = namespace, frozenset(namespace), frozenset(job["names"])
     if job["files"]:
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"
@@ -478,7 +480,7 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     if at := failing_frame(error, TESTS_FILE):
         frame, line = at
         where, statement = statement_at(tests, line)
-        place, asked = f", in `{where}`", is_about(statement, frame, link.offered, returned)
+        place, asked = f", in `{where}`", is_about(statement, frame, link.offered, link.names, returned)
         if isinstance(error, AssertionError):
             expected = expected_value(statement, frame, link.offered, returned)
     if error is link.raised or any(error is one for one in link.raised_before):

@@ -125,16 +125,35 @@ def expected_value(
 
 
 def is_about(
-    statement: ast.stmt | None, frame: FrameType, program: Sequence[object], returned: tuple[Any, ...]
+    statement: ast.stmt | None,
+    frame: FrameType,
+    program: Sequence[object],
+    names: Container[str],
+    returned: tuple[Any, ...],
 ) -> bool:
     """Whether a statement asks for what the program returned last: it calls the program, or has a name of that
-    value, if it is one that nothing can have changed since."""
+    value, if it is one that nothing can have changed since.
+
+    Args:
+        statement: that failed.
+        frame: in which it did.
+        program: what stands for it in the tests.
+        names: of the program that the tests are given.
+        returned: the last value that came from it, if one did.
+    """
     import ast
+    from types import FunctionType
 
     solid = tuple(one for one in returned if type(one) in (int, float, bool, str, bytes, complex))
+    known = {**frame.f_globals, **frame.f_locals}
     for node in ast.walk(statement) if statement else ():
-        if isinstance(node, ast.Call) and _is_answer(node.func, frame, program, ()):
-            return True
+        if isinstance(node, ast.Call):
+            called = known.get(node.func.id) if isinstance(node.func, ast.Name) else None
+            # A function of the tests' of that name is how they call a method.
+            if (type(called) is FunctionType and called.__name__ in names) or _is_answer(
+                node.func, frame, program, ()
+            ):
+                return True
         if solid and isinstance(node, ast.Name) and _is_answer(node, frame, (), solid):
             return True
     return False
