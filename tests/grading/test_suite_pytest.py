@@ -10,7 +10,8 @@ import pytest
 
 from support.pytest_features import FEATURES, SUBJECT
 from truegrade.errors import UserError
-from truegrade.grading.suite_grading import suite_source
+from truegrade.grading.suite_grading import grade_by_suite, suite_source
+from truegrade.grading.suite_reference import ReferencesShown
 from truegrade.grading.suite_runs import outside_suite, run_suite
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
@@ -23,7 +24,7 @@ ended = []
 
 def pytest_runtest_logreport(report):
     expected = "xfail" in report.keywords and hasattr(report, "wasxfail")
-    letter = {"passed": "P", "skipped": "P" if expected else "S", "failed": "F"}[report.outcome]
+    letter = {"passed": "P", "skipped": "H" if expected else "S", "failed": "F"}[report.outcome]
     if report.when == "call" or letter != "P" or report.skipped:
         ended.append((report.nodeid.partition("::")[2], letter))
 
@@ -87,6 +88,16 @@ def test_a_parameter_set_that_a_program_has_skipped_is_not_passed(sandbox):
     assert run.tests == "H-"
 
 
+def test_a_test_that_the_reference_passes_against_its_mark_is_not_passed_by_failing_as_marked(sandbox, tmp_path):
+    tests = "import pytest\nfrom subject import double\n@pytest.mark.xfail\n"
+    tests += "def test_it():\n    assert double(3) == 6\n"
+    task = suite(f"{tests}def test_more():\n    assert double(1) == 2\n")
+    kept = ReferencesShown(tmp_path)
+    for program, passes in ((SUBJECT, True), ("def double(n):\n    return 2\n", False)):
+        judged = grade_by_suite(task, program, kept, sandbox, min_cpu_s=20.0)
+        assert judged.passed is passes, judged
+
+
 CODE = """
 import pytest
 from subject import Counter, double
@@ -121,7 +132,7 @@ WRONG = SUBJECT.replace("number * 2", "2 * (number or 0)")
 def test_outside_the_tests_end_as_beside_the_program(sandbox):
     task = suite(CODE)
     source, outside = suite_source(task), outside_suite(task, suite_source(task))
-    for program, due in ((SUBJECT, "PPPPS"), (WRONG, "PPFPS")):
+    for program, due in ((SUBJECT, "PPPHS"), (WRONG, "PPFHS")):
         inside = run_suite(task, source, program, sandbox, tests=CODE)
         told = outside.run(program, sandbox, 20.0)
         assert inside.tests == told.tests == f"{due}-", (inside, told)

@@ -24,8 +24,8 @@ REFUSED = "suite-syntax"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 MAX_WORDS = 180
 OUTCOMES = "-SPHFE"
-"""Of a test: not run, skipped, passed, passed in one part and skipped in another, failed by an assertion, ended by
-another exception; of parts the last."""
+"""Of a test: not run, skipped, passed, passed in one part and skipped in another or failed as a mark expects,
+failed by an assertion, ended by another exception; of parts the last."""
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 BY_PYTEST = "suite_pytest"

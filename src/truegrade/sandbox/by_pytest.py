@@ -126,7 +126,7 @@ class Watcher:
             why = getattr(report, "wasxfail", "") or str(
                 report.longrepr[2] if type(report.longrepr) is tuple else ""
             )
-            self._note(name_of(item), "P" if expected else "S", why.removeprefix("Skipped: "))
+            self._note(name_of(item), "H" if expected else "S", why.removeprefix("Skipped: "))
         elif report.failed and (error is None or isinstance(error, pytest.fail.Exception)):
             said = AssertionError(report.longreprtext if error is None else str(error))
             self._note(name_of(item), "F", said.with_traceback(getattr(error, "__traceback__", None)))
@@ -153,8 +153,8 @@ def run_functions(space: dict[str, Any], classes: list[str], note: Note, only: s
     Args:
         space: of the module.
         classes: names of the classes that its source defines; no others are collected.
-        note: is told the name and outcome of each run of a test, and the exception: ``P`` passed or failed as a
-            mark expects, ``S`` skipped or ended by `pytest.xfail`, ``F`` an assertion failed, ``E`` another
+        note: is told the name and outcome of each run of a test, and the exception: ``P`` passed, ``H`` failed as
+            a mark expects, ``S`` skipped or ended by `pytest.xfail`, ``F`` an assertion failed, ``E`` another
             exception.
         only: qualified name of the one test to run; empty for all.
     """
