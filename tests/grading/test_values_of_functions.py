@@ -141,3 +141,109 @@ def test_no_exception_of_several_classes_has_memory_read_to_word_it():
     """CPython 3.11 reads before the bytes that a UnicodeDecodeError names a negative place of."""
     error = rebuild(("X",), ("AssertionError", "UnicodeDecodeError"), ("a", b"b", -5, -3, "c"), "X: y", {})
     assert type(error) is RuntimeError and str(error) == "X: y"
+
+
+def caught(call, kind):
+    return f"seen = False\ntry:\n    {call}\nexcept {kind}:\n    seen = True\nassert seen"
+
+
+CARRIED = "a = [-1]\nassert a is a\n"
+"""With which values that can change are carried."""
+LAZY = {
+    "generator": "def f(x):\n    if x: raise ValueError\n    yield",
+    "generator that began": "def f(x):\n    yield 1\n    raise ValueError",
+    "map": "def f(x): return map(int, ['z'])",
+    "expression": "def f(x): return (int(one) for one in ['z'])",
+    "zip": "def f(x): return [zip(map(int, 'z'))]",
+    "own iterator": "class f:\n    def __init__(self, x): pass\n    def __next__(self): raise ValueError",
+}
+NO_ZONE = "import datetime\nclass Zone(datetime.tzinfo):\n    def utcoffset(self, _): raise ValueError\n"
+NO_ZONE += "when = datetime.datetime(2020, 1, 1, tzinfo=Zone())\n"
+HOOKS = {
+    "time zone": NO_ZONE + "def f(x): return when",
+    "time zone in an argument": NO_ZONE + "def f(x):\n    try: x.append(when)\n    except AttributeError: pass",
+    "array": "import numpy\nclass Array(numpy.ndarray):\n    dtype = property(lambda self: int('z'))\n"
+    "def f(x): return numpy.zeros(2).view(Array)",
+    "masked": "import numpy\ndef f(x): return numpy.ma.masked",
+    "class": "class Meta(type):\n    def __hash__(self): raise ValueError\n"
+    "class Thing(metaclass=Meta): pass\ndef f(x): return Thing()",
+    "system exit": NO_ZONE.replace("ValueError", "SystemExit") + "def f(x): return when",
+}
+
+
+@pytest.mark.parametrize("tests", [caught("f(-1)", "BaseException"), CARRIED + caught("f(a)", "BaseException")])
+@pytest.mark.parametrize("program", [*LAZY.values(), *HOOKS.values()], ids=[*LAZY, *HOOKS])
+def test_a_call_has_raised_only_what_it_raised_before_it_returned(graded, tests, program):
+    assert look_at_values(tests, "f") is tests.startswith(CARRIED)
+    assert not graded(tests, program).passed
+    assert graded(tests, "def f(x): raise ValueError").passed
+
+
+def test_what_fails_when_an_exception_is_sent_does_not_stand_for_it(graded):
+    program = NO_ZONE + "def f(x):\n    x.append(when)\n    raise KeyError"
+    assert not graded(CARRIED + caught("f(a)", "ValueError"), program).passed
+
+
+OWN_ITERATOR = """class f:
+    def __init__(self, x): self.x = iter(x)
+    def __iter__(self): return self
+    def __next__(self): return int(next(self.x))
+"""
+CONTEXT = (
+    "class f:\n    def __init__(self, o): self.o = o\n    def __enter__(self): pass\n    def __exit__(self): pass"
+)
+
+
+@pytest.mark.parametrize("carried", ["", CARRIED + "f(a)\n"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def f(x):\n    for one in x: yield int(one)",
+        "def f(x): return map(int, x)",
+        OWN_ITERATOR,
+    ],
+)
+def test_an_iterator_raises_where_the_tests_come_to_it(graded, carried, program):
+    tests = (
+        f"{carried}r = f(['1', '2', 'z'])\nassert (next(r), next(r)) == (1, 2)\n{caught('next(r)', 'ValueError')}"
+    )
+    assert (graded(tests, program).reason, graded(tests, program).marks) == (Reason.PASSED, ())
+    judged = graded(f"{tests}\nassert list(f(['3', 'z'])) == [3]", program)
+    assert (judged.reason, "ValueError: invalid literal" in judged.detail) == (Reason.RUNTIME_ERROR, True)
+    assert graded(tests, "def f(x): return iter([1, 2])").reason is not Reason.PASSED
+    assert graded(tests, "def f(x): return iter([int(one) for one in x])").reason is not Reason.PASSED
+
+
+@pytest.mark.parametrize(
+    "program, ended",
+    [
+        ("class f:\n    def __init__(self, o): self.o = o", None),
+        (CONTEXT, None),
+        (OWN_ITERATOR, None),
+        ("class f(tuple):\n    pass", None),
+        ("class f:\n    def __init__(self, o): o.append(1)", Reason.WRONG_ANSWER),
+    ],
+)
+def test_a_class_may_stand_for_a_function(graded, program, ended):
+    tests = "o = []\np = f(o)\no.append(1)\nassert p is not None\nassert o == [1]"
+    assert graded(tests, "def f(o): return (o,)").passed
+    assert graded(tests, program).reason is (ended or Reason.PASSED)
+    used = graded(f"{tests}\np.o", program)
+    assert not used.passed and used.reason is not Reason.TAMPERING
+
+
+@pytest.mark.parametrize("depth", [160, 190, 300, 150_000])
+def test_a_value_that_is_nested_too_deeply_is_no_exception_of_the_call(graded, depth):
+    program = f"def f(x):\n    for _ in range({depth}): x = [x]\n    return x"
+    judged = graded(CARRIED + caught("f(a)", "RecursionError"), program)
+    assert not judged.passed and judged.reason is not Reason.RUNTIME_ERROR
+    deep = f"x = []\nfor _ in range({min(depth, 190)}): x = [x]\n{CARRIED}f(a)\n"
+    assert not graded(deep + caught("f(x)", "RecursionError"), "def f(x): pass").passed
+
+
+def test_what_does_not_cross_is_said_in_plain_words(graded):
+    words = "the program returned an object that does not cross to the tests"
+    for use in ("f(1).x", "f(1)()", "list(f(1))", "f(1) + 1"):
+        judged = graded(f"assert {use}", "class Q:\n    x = 1\ndef f(n): return Q()")
+        assert judged.reason is Reason.WRONG_ANSWER
+        assert words in judged.detail and "Unsupported" not in judged.detail

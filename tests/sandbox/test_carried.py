@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.sandbox.child import describe
+from truegrade.sandbox.encode import describe
 from truegrade.sandbox.objects import Held
 from truegrade.sandbox.stand_ins import StandIns
 from truegrade.sandbox.wire import WireError

@@ -82,6 +82,11 @@ def test_too_much_is_the_programs_fault(judge, program):
     assert judge(program, "f()").status in ("output_limit", "runtime_error")
 
 
+def test_what_returned_too_much_is_named(judge):
+    outcome = judge("def f(): return [0] * 3_000_000", "f()")
+    assert (outcome.status, outcome.detail) == ("output_limit", "the program returned more than 2000000 values")
+
+
 @pytest.mark.parametrize("module", ["colorsys", "this_is_no_module", "nltk_data", "pytest"])
 def test_no_module_is_found_in_the_folder(judge, module):
     program = f"def f():\n    open('{module}.py', 'w').write('import os; os._exit(0)')\n    return 1"

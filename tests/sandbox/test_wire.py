@@ -311,6 +311,15 @@ def test_an_iterator_is_drained_and_is_no_list(iterator):
     assert list(arrived) == []
 
 
+def test_an_iterator_fails_behind_what_it_gave():
+    arrived = travel(map(int, ["1", "z", "2"]))
+    assert next(arrived) == 1
+    with pytest.raises(RuntimeError, match="failed"):  # which error, is told where tests run
+        next(arrived)
+    with pytest.raises(RuntimeError, match="more items"):
+        next(arrived)
+
+
 def test_an_endless_iterator_is_cut_and_says_so():
     arrived = travel(itertools.count())
     assert list(itertools.islice(arrived, MAX_DRAINED)) == list(range(MAX_DRAINED))

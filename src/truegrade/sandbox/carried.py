@@ -15,7 +15,7 @@ from operator import is_
 from types import CodeType
 
 from truegrade.sandbox.decode import UNBOUNDED
-from truegrade.sandbox.encode import encode
+from truegrade.sandbox.encode import _LIBRARY, _PLAIN, encode
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -191,6 +191,42 @@ def has_changed(value: Any, held: Any) -> bool:
     """Whether something else is in a value than when a snapshot was taken; equal items that are others count."""
     now = snapshot(value)
     return now != held if type(held) is bytes else len(now) != len(held) or not all(map(is_, now, held))
+
+
+ANOTHER_TYPE, ANOTHER_WAY = 1, 2
+"""What a value loses that crosses as one of a class above its own: its type alone, or methods as well."""
+_SILENT = frozenset(
+    (
+        *(
+            "__new__",
+            "__init__",
+            "__repr__",
+            "__str__",
+            "__format__",
+            "__hash__",
+            "__doc__",
+            "__setattr__",
+            "__dir__",
+        ),
+        *("__reduce__", "__reduce_ex__", "__getnewargs__", "__class_getitem__", "__init_subclass__", "__sizeof__"),
+    )
+)
+"""What a class may have of its own and still be compared and reckoned with as the one above."""
+
+
+def reduction(value: object) -> int:
+    """Whether a value crosses as one of a class above its own: 0, `ANOTHER_TYPE` or `ANOTHER_WAY`."""
+    kind = type(value)
+    if (kind.__module__, kind.__qualname__) in _LIBRARY:
+        return 0
+    numpys = [base.__name__ for base in kind.__mro__ if base.__module__ == "numpy"]
+    if numpys:
+        return ANOTHER_WAY if "ndarray" in numpys and numpys[0] != kind.__name__ else 0
+    above = next((base for base in kind.__mro__ if base in _PLAIN), None)
+    if above is None:
+        return 0
+    own = {name for base in kind.__mro__[: kind.__mro__.index(above)] for name in vars(base)}
+    return ANOTHER_TYPE if own.intersection(dir(above)) <= _SILENT else ANOTHER_WAY
 
 
 def is_shared(value: Any, others: list[Any]) -> bool:

@@ -21,6 +21,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from select import POLLIN, poll
 from time import process_time
 
+from truegrade.sandbox.encode import describe
 from truegrade.sandbox.endings import leave, may_act_when_freed
 from truegrade.sandbox.frames import (
     READ_BYTES,
@@ -45,8 +46,6 @@ from truegrade.sandbox.mirror import FILES, Mirror, MirroredCalls
 from truegrade.sandbox.objects import PROGRAM, TESTS_MODULE, Held, own_classes
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.wire import (
-    MAX_BASES,
-    MAX_TEXT,
     MEMORY_LIMIT,
     OUTPUT_LIMIT,
     RUNTIME_ERROR,
@@ -54,6 +53,7 @@ from truegrade.sandbox.wire import (
     Digest,
     TooMany,
     ValueTooLarge,
+    encoded,
 )
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
@@ -88,9 +88,6 @@ MAX_ERROR_BYTES = 1 << 16
 MAX_CODE_BYTES = 1 << 16
 """Of compiled code; a source that has more is compiled for each run."""
 _REAL_BUILTINS = vars(builtins)
-_EXCEPTIONS = {
-    kind for kind in _REAL_BUILTINS.values() if isinstance(kind, type) and issubclass(kind, BaseException)
-}
 
 
 def main(fd: int, zygote: ZygoteServer) -> None:
@@ -538,8 +535,11 @@ def answer(
         if name not in namespace:
             raise NameError(f"name {name!r} is not defined")
         value = namespace[name](*args, **kwargs)
+        rest: list[Any] | None = None
+        if name == FILES and type(value) is tuple:
+            value, *rest = value
         try:
-            return value_frame(token, value, value_bytes)
+            return encoded(lambda x: value_frame(token, x if rest is None else (x, *rest), value_bytes), value)
         except TooMany:
             if not digests:
                 raise
@@ -548,7 +548,8 @@ def answer(
         reserve.release()
         return pack(failed(token, error), MAX_ERROR_BYTES)
     except ValueTooLarge as error:
-        return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)
+        shown = args[1] if name == FILES else name
+        return pack(("failed", token, OUTPUT_LIMIT, f"{shown} returned {error}"), MAX_ERROR_BYTES)
     except BaseException as error:
         return pack(("raised", token, *describe(error)), MAX_ERROR_BYTES)
 
@@ -574,30 +575,6 @@ def failed(token: bytes, error: BaseException) -> Message:
     """The message that an exception ended the run."""
     status = MEMORY_LIMIT if isinstance(error, MemoryError) else RUNTIME_ERROR
     return ("failed", token, status, describe(error)[3])
-
-
-def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...], str]:
-    """An exception as plain data: its own types, the nearest built-in ones, arguments if they travel, and
-    ``Type: message``."""
-    built_in, own = list[type](), list[type]()
-    for kind in type(error).__mro__:
-        if kind not in _EXCEPTIONS:
-            own += [kind] * (kind is not object)
-        elif not any(issubclass(each, kind) for each in built_in):
-            built_in.append(kind)
-    bases = tuple([kind.__name__ for kind in built_in])
-    names = tuple([kind.__name__[:MAX_TEXT] for kind in own[:MAX_BASES]] or bases[:1])
-    name = names[0]
-    try:
-        message = str(error)[:MAX_TEXT]
-    except BaseException:  # the program's own __str__
-        message = ""
-    try:
-        pack(error.args, 4 * MAX_TEXT, strict=True)
-        args = error.args
-    except Exception:  # they do not travel, or their own code failed
-        args = (message,)
-    return names, bases, args, f"{name}: {message}" if message else name
 
 
 def disable(names: Sequence[str]) -> None:

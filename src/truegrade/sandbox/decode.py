@@ -5,6 +5,7 @@ from __future__ import annotations
 from truegrade.sandbox.encode import make_again
 from truegrade.sandbox.wire import (
     COMPLEX,
+    DESCRIBED,
     FLOAT,
     LENGTH,
     MAX_CHARACTER,
@@ -157,7 +158,10 @@ class _Decoder:
     def iterator(self, depth: int) -> Drained:
         self.solid = False
         cut = self.exact(bool, depth)
-        return Drained(self.exact(list, depth), cut=cut)
+        items, raised = self.exact(list, depth), self.value(depth + 1)
+        if raised is not None and (type(raised) is not tuple or len(raised) != DESCRIBED):
+            raise WireError("an exception of no known form")
+        return Drained(items, cut=cut, raised=raised)
 
     def deque(self, depth: int) -> Any:
         from collections import deque

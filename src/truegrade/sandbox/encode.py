@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from struct import pack
+from types import GeneratorType
 
 from truegrade.sandbox.wire import (
     COMPLEX,
     FLOAT,
     LENGTH,
+    MAX_BASES,
     MAX_DEPTH,
     MAX_DRAINED,
     MAX_FRACTION_BYTES,
     MAX_INT_BYTES,
     MAX_NAME,
+    MAX_TEXT,
     MAX_VALUES,
     NUMPY_DTYPE,
     TooMany,
@@ -254,6 +258,35 @@ def encode(value: object, max_bytes: int, *, strict: bool = False) -> bytes:
     return b"".join(encoder.parts)
 
 
+_EXCEPTIONS = {
+    kind for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+
+
+def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...], str]:
+    """An exception as plain data: its own types, the nearest built-in ones, arguments if they travel, and
+    ``Type: message``."""
+    built_in, own = list[type](), list[type]()
+    for kind in type(error).__mro__:
+        if kind not in _EXCEPTIONS:
+            own += [kind] * (kind is not object)
+        elif not any(issubclass(each, kind) for each in built_in):
+            built_in.append(kind)
+    bases = tuple([kind.__name__ for kind in built_in])
+    names = tuple([kind.__name__[:MAX_TEXT] for kind in own[:MAX_BASES]] or bases[:1])
+    name = names[0]
+    try:
+        message = str(error)[:MAX_TEXT]
+    except BaseException:  # the program's own __str__
+        message = ""
+    try:
+        encode(error.args, 4 * MAX_TEXT, strict=True)
+        args = error.args
+    except Exception:  # they do not travel, or their own code failed
+        args = (message,)
+    return names, bases, args, f"{name}: {message}" if message else name
+
+
 class _Encoder:
     """Collects the bytes of one value."""
 
@@ -278,7 +311,7 @@ class _Encoder:
         if self.values_left < 0:
             raise TooMany(f"more than {MAX_VALUES} values")
         if depth > MAX_DEPTH:
-            raise ValueTooLarge(f"nested more than {MAX_DEPTH} deep, or contains itself")
+            raise ValueTooLarge(f"a value nested more than {MAX_DEPTH} deep, or one that contains itself")
         kind = type(value)
         if kind in _ATOM_TYPES:
             self.put(_ATOMS[kind](value))
@@ -370,8 +403,8 @@ class _Encoder:
     def iterator(self, value: Any, depth: int) -> None:
         self.several(b"G", self.drain(value), depth)
 
-    def drain(self, value: Any) -> tuple[bool, list[Any]]:
-        """What is left in an iterator, and ahead of that whether there was more than is taken."""
+    def drain(self, value: Any) -> tuple[bool, list[Any], tuple[Any, ...] | None]:
+        """Whether there is more in an iterator than is taken, what is taken, and what it raised behind that."""
         # Of the type, as `for` does: an attribute of the object named so is not what iterates.
         advance = type(value).__next__
         items: list[Any] = []
@@ -381,8 +414,14 @@ class _Encoder:
                 items.append(advance(value))
             except StopIteration:
                 break
+            except MemoryError:
+                raise
+            except BaseException as error:
+                if self.strict:
+                    raise
+                return type(value) is not GeneratorType, items, describe(error)
             cut = len(items) > MAX_DRAINED
-        return cut, items[:MAX_DRAINED]
+        return cut, items[:MAX_DRAINED], None
 
     def numpy(self, value: Any, *, scalar: bool) -> None:
         """Arrays and scalars of plain numbers, strings and times; the rest of numpy is opaque."""
@@ -409,42 +448,6 @@ class _Encoder:
         if any(part.bit_length() > 8 * MAX_FRACTION_BYTES for part in parts):
             raise ValueTooLarge("a fraction of more than 32768 bits")
         self.several(b"q", parts, depth)
-
-
-ANOTHER_TYPE, ANOTHER_WAY = 1, 2
-"""What a value loses that crosses as one of a class above its own: its type alone, or methods as well."""
-_SILENT = frozenset(
-    (
-        *(
-            "__new__",
-            "__init__",
-            "__repr__",
-            "__str__",
-            "__format__",
-            "__hash__",
-            "__doc__",
-            "__setattr__",
-            "__dir__",
-        ),
-        *("__reduce__", "__reduce_ex__", "__getnewargs__", "__class_getitem__", "__init_subclass__", "__sizeof__"),
-    )
-)
-"""What a class may have of its own and still be compared and reckoned with as the one above."""
-
-
-def reduction(value: object) -> int:
-    """Whether a value crosses as one of a class above its own: 0, `ANOTHER_TYPE` or `ANOTHER_WAY`."""
-    kind = type(value)
-    if (kind.__module__, kind.__qualname__) in _LIBRARY:
-        return 0
-    numpys = [base.__name__ for base in kind.__mro__ if base.__module__ == "numpy"]
-    if numpys:
-        return ANOTHER_WAY if "ndarray" in numpys and numpys[0] != kind.__name__ else 0
-    above = next((base for base in kind.__mro__ if base in _PLAIN), None)
-    if above is None:
-        return 0
-    own = {name for base in kind.__mro__[: kind.__mro__.index(above)] for name in vars(base)}
-    return ANOTHER_TYPE if own.intersection(dir(above)) <= _SILENT else ANOTHER_WAY
 
 
 _INT_HEADS = tuple(b"i" + LENGTH.pack(size) for size in range(9))

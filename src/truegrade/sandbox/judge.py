@@ -62,6 +62,7 @@ from truegrade.sandbox.wire import (
     TURN_OF_PROGRAM,
     TURN_OF_TESTS,
     WRONG_ANSWER,
+    Drained,
     Unencodable,
     Unsupported,
     ValueTooLarge,
@@ -228,8 +229,14 @@ class Link:
             return message[2]
         if message[0] != "raised" or len(message) != 6:
             raise self.end(TAMPERING, "the program sent an answer of no known kind")
-        self.raised = rebuild(*message[2:], self.namespace, self.given)
-        raise self.raised
+        raise self.remade(message[2:])
+
+    def remade(self, described: Any) -> BaseException:
+        """An exception of the program, which comes from it now."""
+        if self.raised is not None:
+            self.raised_before.append(self.raised)
+        self.raised = rebuild(*(*described, self.namespace, self.given))
+        return self.raised
 
     def refusal(self, name: str, error: Unencodable | ValueTooLarge) -> BaseException:
         """What a call raises whose arguments cannot be sent."""
@@ -317,6 +324,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
 def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandIns | None:
     """Give the tests what stands for the program; the table of the objects that cross, where some do."""
     link.namespace, link.given, link.names = namespace, frozenset(namespace), frozenset(job["names"])
+    Drained.remade = link.remade
     if job["files"]:
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"
@@ -495,7 +503,10 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
         return GRADER_ERROR, f"{seen}{_text(error)}{place}"
     if isinstance(error, MemoryError):
         return MEMORY_LIMIT, detail
-    return WRONG_ANSWER, f"{_text(error)}: {detail}"
+    words = _text(error)
+    if f"'{Unsupported.__name__}'" in words:
+        words = f"{type(error).__name__}: the program returned an object that does not cross to the tests"
+    return WRONG_ANSWER, f"{words}: {detail}"
 
 
 def _text(error: BaseException) -> str:

@@ -42,11 +42,21 @@ import builtins
 from marshal import loads
 from types import MethodType
 
-from truegrade.sandbox.carried import TABLES, blank, change, has_changed, is_shared, kind_of, said_of, snapshot
+from truegrade.sandbox.carried import (
+    TABLES,
+    blank,
+    change,
+    has_changed,
+    is_shared,
+    kind_of,
+    reduction,
+    said_of,
+    snapshot,
+)
 from truegrade.sandbox.decode import _Decoder
-from truegrade.sandbox.encode import _EXACT, _PIECE_TYPES, _Encoder, reduction
+from truegrade.sandbox.encode import _EXACT, _PIECE_TYPES, _Encoder
 from truegrade.sandbox.frames import MARSHALLED
-from truegrade.sandbox.wire import MAX_NAME, Unsupported, ValueTooLarge, WireError
+from truegrade.sandbox.wire import MAX_NAME, NESTED, Unsupported, ValueTooLarge, WireError, encoded
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -125,10 +135,10 @@ class ObjectTable:
         self.told: dict[str, object] = {}
         """What the last message that was read says of its value."""
         self.reduced = 0
-        """Whether a value crossed as one of a class above its own (`truegrade.sandbox.encode.reduction`)."""
+        """Whether a value crossed as one of a class above its own (`truegrade.sandbox.carried.reduction`)."""
         self.shares = False
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
-        self.drawn: dict[int, tuple[Any, tuple[bool, list[Any]]]] = {}
+        self.drawn: dict[int, tuple[Any, tuple[bool, list[Any], Any]]] = {}
         """By id, iterators that the message holds, and what was in them."""
         self.unsent: set[int] = set()
         """Carried values that are still to cross."""
@@ -202,11 +212,11 @@ class ObjectTable:
             new = [self._objects[key] for key in range(first, self._next)]
             said = [(self.key(x), self.owns(x), self._type_name(x)) for x in new if not self._is_carried(x)]
             head.value(said, 0)
-        except BaseException:  # nothing is sent: the other side's table does not grow
+        except BaseException as error:  # nothing is sent: the other side's table does not grow
             self.forget([key for key in self._objects if key >= first])
             self.unsent = set()
             del self._owned[owned:]
-            raise
+            raise ValueTooLarge(NESTED) if isinstance(error, RecursionError) else error  # noqa: B904
         self._gone = []
         for key in [*self._changed, *range(first, self._next)]:
             self._note(key)
@@ -302,6 +312,8 @@ class ObjectTable:
             value = reader.value(0)
         except WireError:
             raise
+        except RecursionError:
+            raise ValueTooLarge(NESTED) from None
         except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
             raise WireError(f"malformed message: {error}") from error
         if reader.at != len(data):
@@ -401,7 +413,7 @@ class _Writer(_Encoder):
         for value in values:  # parts, which nobody holds
             super().value(value, depth + 1)
 
-    def drain(self, value: Any) -> tuple[bool, list[Any]]:
+    def drain(self, value: Any) -> tuple[bool, list[Any], Any]:
         if (drawn := self._table.drawn.get(id(value))) is None:
             self._table.drained()
             drawn = self._table.drawn[id(value)] = value, super().drain(value)
@@ -549,6 +561,9 @@ class Held(ObjectTable):
         except BaseException as error:
             if self._describe is None:
                 raise
-            return self.encode(self._describe(error), self._max_bytes, raised=True)
-        made = value if action == "call" and isinstance(args[0], type) else None
-        return self.encode(value, self._max_bytes, made)
+            described = self._describe(error)
+            # What was changed is sent along, and where that fails, the call has not raised it.
+            return encoded(lambda _: self.encode(described, self._max_bytes, raised=True), None)
+        crosses = self.remote or self._lent
+        made = value if crosses and action == "call" and isinstance(args[0], type) else None
+        return encoded(lambda one: self.encode(one, self._max_bytes, made), value)

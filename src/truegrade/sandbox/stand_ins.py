@@ -10,12 +10,12 @@ from contextlib import suppress
 from marshal import dumps
 from sys import getrefcount
 
-from truegrade.sandbox.carried import TABLES, Unfit, has_changed, kind_of
-from truegrade.sandbox.encode import ANOTHER_TYPE, ANOTHER_WAY
+from truegrade.sandbox.carried import ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
 from truegrade.sandbox.objects import INVOKE, ITERATOR, OPAQUE, PROGRAM, ObjectTable, own_classes
 from truegrade.sandbox.wire import (
+    DESCRIBED,
     MAX_NAME,
     OUTPUT_LIMIT,
     TAMPERING,
@@ -41,8 +41,6 @@ SAME_BY, ASSERTED_BY = "truegrade_same", "truegrade_asserted"
 VALUE_BY = "truegrade_value"
 """What asks the program for what one of its names is bound to."""
 _TYPES = frozenset({"type", "__class__"})
-DESCRIBED = 4
-"""Parts of an exception as plain data."""
 _HELD_BY_TABLE = 2
 """References to a carried value that nobody else holds, that of the question included."""
 MAX_REQUESTS = 100_000
@@ -315,6 +313,8 @@ class StandIns(ObjectTable):
                 raise link.raised
         except WireError as error:
             raise link.end(TAMPERING, f"the program answered with no answer about objects: {error}") from None
+        except ValueTooLarge as error:
+            raise link.end(OUTPUT_LIMIT, f"{PROGRAM} returned {error}") from None
         link.returned = (value,)
         return value
 

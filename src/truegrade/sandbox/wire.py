@@ -29,7 +29,8 @@ from marshal import dumps
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from collections.abc import Callable
+    from typing import Any, ClassVar, Self
 
 
 MAX_DEPTH = 200
@@ -46,6 +47,8 @@ MAX_COLLISIONS = 64
 MAX_NAME = 200
 MAX_TEXT, MAX_BASES = 500, 10
 """Characters of what an exception says, and of its own classes so many."""
+DESCRIBED = 4
+"""Parts of an exception as plain data."""
 MAX_CHARACTER = 0x10FFFF
 
 LENGTH = struct.Struct("<I")
@@ -65,6 +68,9 @@ class ValueTooLarge(ValueError):
 
 class TooMany(ValueTooLarge):
     """The value holds more values than any message may."""
+
+
+NESTED = "a value nested too deeply to be sent, or one that contains itself"
 
 
 class Unencodable(TypeError):
@@ -104,18 +110,40 @@ class Unsupported:
         return f"<{self.type_name} object>"
 
 
+def encoded(encode: Callable[[object], bytes], value: object) -> bytes:
+    """What ``encode`` makes of a value of the program, or, where code of the program fails in this, of what stands
+    for a value that does not travel: the call that returned it has not raised that.
+
+    Raises:
+        ValueTooLarge, MemoryError: as ``encode``.
+    """
+    for one in (value, Unsupported(type.__dict__["__name__"].__get__(type(value)))):
+        try:
+            return encode(one)
+        except RecursionError:
+            raise ValueTooLarge(NESTED) from None
+        except (MemoryError, ValueTooLarge):
+            raise
+        except BaseException:
+            continue
+    raise ValueTooLarge("an object that cannot be looked at")
+
+
 class Drained:
     """An iterator rebuilt from the items it gave: like a generator, equal only to itself.
 
     Args:
         items: what the program's iterator gave, in order.
         cut: whether it had more to give than is ever drained; going past the end then raises RuntimeError.
+        raised: as plain data, what it raised behind these items.
     """
 
-    __slots__ = ("_cut", "_items")
+    __slots__ = ("_cut", "_items", "_raised")
+    remade: ClassVar[Callable[[tuple[Any, ...]], BaseException]] = lambda _: RuntimeError("the iterator failed")
+    """Where tests run, what makes an exception of plain data."""
 
-    def __init__(self, items: list[Any], *, cut: bool = False) -> None:
-        self._items, self._cut = iter(items), cut
+    def __init__(self, items: list[Any], *, cut: bool = False, raised: tuple[Any, ...] | None = None) -> None:
+        self._items, self._cut, self._raised = iter(items), cut, raised
 
     def __iter__(self) -> Self:
         return self
@@ -123,6 +151,9 @@ class Drained:
     def __next__(self) -> Any:
         for item in self._items:
             return item
+        if self._raised is not None:
+            raised, self._raised = self._raised, None
+            raise type(self).remade(raised)
         if self._cut:
             raise RuntimeError("the program's iterator had more items than are carried over")
         raise StopIteration
