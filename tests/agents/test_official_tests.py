@@ -10,10 +10,12 @@ from click.testing import CliRunner
 
 from support import scripted_server as scripted
 from truegrade.agents import find_agent, open_agent
+from truegrade.agents.account import summarise_steps
 from truegrade.agents.session import official_tests, packages
-from truegrade.agents.steps import read_steps
+from truegrade.agents.steps import SettledStep, Step, read_steps
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
+from truegrade.records.config import AgentConfig
 from truegrade.store import Run
 
 AGENT = Path(__file__).parents[1] / "support" / "two_tries.py"
@@ -95,3 +97,16 @@ def test_only_an_agent_that_declares_it_may_run_the_tests(own):
     declared, other = find_agent(str(AGENT), {}).value, open_agent("agentcoder", {})
     assert official_tests(declared, problems).keys() == problems.keys() and "pytest" in packages(declared)
     assert official_tests(other, problems) == {} and "pytest" not in packages(other)
+
+
+def test_rounds_of_an_agent_that_counts_from_zero_are_counted_from_one():
+    steps = [
+        Step(problem_id="t", sample=sample, round=0, did=SettledStep(accepted=True, round=0, index=0))
+        if sample == 0
+        else Step(problem_id="t", sample=sample, round=1, did=SettledStep(accepted=True, round=1, index=0))
+        for sample in range(4)
+    ]
+    config = AgentConfig(name="seer", version="1", args={}, sees_official_tests=True)
+    about = summarise_steps(config, steps, lambda key: True)
+    assert (about.rounds, about.pass_rates) == ({"1": 1, "2": 3}, {"1": 0.25, "2": 1.0})
+    assert any("in 3 of 4 samples the model was shown" in warning for warning in about.warnings)

@@ -4,6 +4,7 @@ refused of damaged ones."""
 import json
 import os
 import shutil
+import warnings
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -237,3 +238,30 @@ def test_an_export_names_no_place_of_this_machine(one_file, cli, made):
         with zipfile.ZipFile("log.eval") as archive:
             texts = b"".join(archive.read(name) for name in archive.namelist() if name.endswith(".json"))
         assert os.environ["TRUEGRADE_DATA"].encode() not in texts and b"HumanEval" in texts
+
+
+def test_other_layouts_of_one_folder_are_the_run_and_links_and_twins_are_refused(beside, cli):
+    with zipfile.ZipFile("good.zip") as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    dotted = rewritten_members({f"./{name}": text for name, text in members.items()}, Path("dotted.ZIP"))
+    assert Run.open(dotted).summary == Run.open(Path("runs/good")).summary
+    linked = zipfile.ZipInfo("good/completions.jsonl")
+    linked.external_attr = 0o120777 << 16
+    for name, more in (("linked.zip", linked), ("twice.zip", "good/completions.jsonl")):
+        left = members if name == "twice.zip" else {k: v for k, v in members.items() if "completions" not in k}
+        rewritten_members(left, Path(name))
+        with zipfile.ZipFile(name, "a") as archive, warnings.catch_warnings(action="ignore"):
+            archive.writestr(more, "")
+        code, _, err = cli("report", name)
+        assert code == 2 and "it is a link, or there are several of that name" in err, err
+
+
+def test_an_export_names_a_replayed_file_by_its_name(beside, cli, made):
+    done = cli(
+        "run", "humaneval", "--limit", "3", "--model", f"replay:{Path('runs/good').resolve()}", "--out", "again"
+    )
+    assert done[0] == 0, done
+    assert cli("export", "again", "--format", "inspect", "--out", "log.eval")[0] == 0
+    with zipfile.ZipFile("log.eval") as archive:
+        header = archive.read("header.json")
+    assert b'"replay:good"' in header and str(Path.cwd()).encode() not in header

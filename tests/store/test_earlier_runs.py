@@ -84,6 +84,9 @@ WORDS = (
     "list benchmarks enamel",
     "run enamel",
     "data pull cweval",
+    "list models google",
+    "list models bedrock/x",
+    "run humaneval --model google",
 )
 
 

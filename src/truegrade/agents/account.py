@@ -105,10 +105,11 @@ def summarise_steps(
     rounds: Counter[SampleKey] = Counter()
     tests: Counter[SampleKey] = Counter()
     uses: dict[Role, _Use] = {"programmer": _Use(), "tester": _Use()}
-    trials, trial_cpu_s = 0, 0.0
+    trials, trial_cpu_s, from_zero = 0, 0.0, False
     for step in steps:
         if not wanted(step.key):
             continue
+        from_zero |= step.round == 0  # as an agent of one's own may count them
         rounds[step.key] = max(rounds[step.key], step.round)
         match step.did:
             case AskedStep() as asked:
@@ -121,7 +122,8 @@ def summarise_steps(
             case SettledStep() as last:
                 settled[step.key] = last
     about = _about(config)
-    ended = Counter(last.round for last in settled.values() if last.accepted)
+    rounds = Counter({key: last + from_zero for key, last in rounds.items()})
+    ended = Counter(last.round + from_zero for last in settled.values() if last.accepted)
     return AgentSummary(
         agent=f"{config.name}@{config.version}",
         variant=about.variant,

@@ -121,9 +121,12 @@ class _Models(ListedKind):
 
     def find(self, name: str) -> ModelInfo:
         from truegrade.errors import UnknownName
+        from truegrade.models import REMOVED, provider_of
 
         known = {each.name: each for each in self.every()}
         if name not in known:
+            if name.partition("/")[0] in REMOVED:
+                provider_of(name)
             raise UnknownName("model", name, known, "`truegrade list models` lists them")
         return known[name]
 

@@ -236,7 +236,7 @@ def provider_of(name: str) -> tuple[Found[Provider], str]:
     """
     outside = _OUTSIDE.fullmatch(name)
     provider, slash, model = outside.groups(default="") if outside else name.partition("/")
-    if not slash and not outside:
+    if not slash and not outside and name not in REMOVED:
         known = [*PRESETS, *(f"baseline/{baseline}" for baseline in BASELINES)]
         hint = "any other is written provider/name; `truegrade list models` lists the providers"
         raise UnknownName("model", name, known, hint)

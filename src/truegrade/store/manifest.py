@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import secrets
 import subprocess
 import sys
@@ -224,12 +225,16 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def without_places(manifest: Manifest) -> Manifest:
-    """The manifest as it goes to others: of files of this machine, the data and what the run was made with, their
-    names alone."""
+    """The manifest as it goes to others: of files of this machine, the data, the model and what else the run was
+    made with, their names alone."""
     source = msgspec.structs.replace(manifest.benchmark, source=_bare(manifest.benchmark.source))
     places = manifest.origins if manifest.origins is not UNSET else {}
     origins = {of: msgspec.structs.replace(each, place=_bare(each.place)) for of, each in places.items()}
-    return msgspec.structs.replace(manifest, benchmark=source, origins=origins or UNSET)
+    asked = manifest.generation
+    if asked is not None:
+        kind, mark, path = re.match(r"([^:/]*)([:/]?)(.*)", asked.model, re.DOTALL).groups()  # type: ignore[union-attr]
+        asked = msgspec.structs.replace(asked, model=f"{kind}{mark}{_bare(path)}" if kind else asked.model)
+    return msgspec.structs.replace(manifest, benchmark=source, generation=asked, origins=origins or UNSET)
 
 
 def _bare(place: str) -> str:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISLNK
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
@@ -40,7 +41,7 @@ _MEMBER = re.compile(
     r"(?:manifest|summary|audit)\.json|(?:completions|prompts|steps|verdicts\.[\w.+@-]{1,150})\.jsonl", re.ASCII
 )
 """What is taken out of such a file; a pack holds nothing else besides its head."""
-_FOLDER = re.compile(r"(?:(?P<name>[^/]+)/)?manifest\.json")
+_FOLDER = re.compile(r"(?:\./)?(?:(?P<name>[^/]+)/)?manifest\.json")
 _NAME = re.compile(r"[A-Za-z0-9][\w.+@-]{0,200}", re.ASCII)
 _LOCAL_HEAD = b"PK\x03\x04"
 _NAME_AT = 30
@@ -69,7 +70,7 @@ def is_pack(path: Path) -> bool:
 
     Others than those with a zip's endings are not opened: a pipe could not be read again.
     """
-    if path.suffix not in (ENDING, ".zip"):
+    if path.suffix.lower() not in (ENDING, ".zip"):
         return False
     try:
         with path.open("rb") as file:
@@ -84,7 +85,7 @@ def is_pack(path: Path) -> bool:
 
 def _folder_in(names: list[str]) -> str | None:
     """Beginning of the names of a run's files: empty, or its folder; None where there is no run, or several."""
-    found = [f"{match['name']}/" if match["name"] else "" for name in names if (match := _FOLDER.fullmatch(name))]
+    found = [name.removesuffix("manifest.json") for name in names if _FOLDER.fullmatch(name)]
     return found[0] if len(found) == 1 and f"{found[0]}completions.jsonl" in names else None
 
 
@@ -217,7 +218,11 @@ class _Pack:
 
     def _found_head(self, names: list[str]) -> PackHead:
         own = [name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)]
-        run = re.sub(r"[^\w.+@-]", "-", self._prefix.rstrip("/") or self._path.stem, flags=re.ASCII)
+        for each in self._archive.infolist():
+            if S_ISLNK(each.external_attr >> 16) or names.count(each.filename) > 1:
+                raise self._damaged("it is a link, or there are several of that name", each.filename)
+        folder = self._prefix.removeprefix("./").rstrip("/") or self._path.stem
+        run = re.sub(r"[^\w.+@-]", "-", folder, flags=re.ASCII)
         return PackHead(run=run.lstrip(".-_") or "run", files={one: "" for one in own if _MEMBER.fullmatch(one)})
 
     def _read_head(self) -> PackHead:
