@@ -121,7 +121,8 @@ class _Models(ListedKind):
 
     def find(self, name: str) -> ModelInfo:
         from truegrade.errors import UnknownName
-        from truegrade.models import REMOVED, provider_of
+        from truegrade.models import provider_of
+        from truegrade.models.providers import REMOVED
 
         known = {each.name: each for each in self.every()}
         if name not in known:
