@@ -11,11 +11,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISLNK
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -25,9 +26,6 @@ from truegrade.files.kept import user_cache
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge
 from truegrade.files.writing import writing
 from truegrade.store.importers.reading import DamagedMember, member_pieces
-
-if TYPE_CHECKING:
-    pass
 
 ENDING = ".truegrade"
 """Of a pack's name; a zip of a folder ends in ``.zip``."""
@@ -41,7 +39,7 @@ _MEMBER = re.compile(
     r"(?:manifest|summary|audit)\.json|(?:completions|prompts|steps|verdicts\.[\w.+@-]{1,150})\.jsonl", re.ASCII
 )
 """What is taken out of such a file; a pack holds nothing else besides its head."""
-_FOLDER = re.compile(r"(?:\./)?(?:(?P<name>[^/]+)/)?manifest\.json")
+_FOLDER = re.compile(r"(?:\./)?(?:[^/]+/)?manifest\.json")
 _NAME = re.compile(r"[A-Za-z0-9][\w.+@-]{0,200}", re.ASCII)
 _LOCAL_HEAD = b"PK\x03\x04"
 _NAME_AT = 30
@@ -218,8 +216,9 @@ class _Pack:
 
     def _found_head(self, names: list[str]) -> PackHead:
         own = [name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)]
+        times = Counter(names)
         for each in self._archive.infolist():
-            if S_ISLNK(each.external_attr >> 16) or names.count(each.filename) > 1:
+            if S_ISLNK(each.external_attr >> 16) or times[each.filename] > 1:
                 raise self._damaged("it is a link, or there are several of that name", each.filename)
         folder = self._prefix.removeprefix("./").rstrip("/") or self._path.stem
         run = re.sub(r"[^\w.+@-]", "-", folder, flags=re.ASCII)
