@@ -484,3 +484,11 @@ def test_the_short_form_of_a_value_is_that_of_the_message():
     inbox = Inbox(100)
     inbox.feed(frame)
     assert inbox.pop() == ("value", token, [1, "a", (None, 2.5)])
+
+
+def test_an_iterator_is_sent_on_as_it_came():
+    for cut, raised in ((False, None), (True, None), (True, (("X",), ("ValueError",), ("no",), "X: no"))):
+        sent = encode(Drained([1, [2]], cut=cut, raised=raised), 1 << 20)
+        assert encode(decode(sent), 1 << 20) == sent
+    left = Drained([1, 2])
+    assert next(left) == 1 and encode(left, 1 << 20) == encode(iter([2]), 1 << 20) and list(left) == []

@@ -20,6 +20,7 @@ from truegrade.sandbox.wire import (
     MAX_TEXT,
     MAX_VALUES,
     NUMPY_DTYPE,
+    Drained,
     TooMany,
     Unencodable,
     Unsupported,
@@ -405,6 +406,8 @@ class _Encoder:
 
     def drain(self, value: Any) -> tuple[bool, list[Any], tuple[Any, ...] | None]:
         """Whether there is more in an iterator than is taken, what is taken, and what it raised behind that."""
+        if type(value) is Drained:
+            return value.rest()
         # Of the type, as `for` does: an attribute of the object named so is not what iterates.
         advance = type(value).__next__
         items: list[Any] = []

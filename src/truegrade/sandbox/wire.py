@@ -158,6 +158,11 @@ class Drained:
             raise RuntimeError("the program's iterator had more items than are carried over")
         raise StopIteration
 
+    def rest(self) -> tuple[bool, list[Any], tuple[Any, ...] | None]:
+        """All that is left, to be sent on as it came: whether it was cut, items, what was raised behind them."""
+        raised, self._raised = self._raised, None
+        return self._cut, list(self._items), raised
+
     def __repr__(self) -> str:
         return "<an iterator>"
 
