@@ -81,6 +81,9 @@ class UnknownName(UserError):
         super().__init__(f"no {kind} {name!r}; {guess}")
 
 
+_STILL_READ = "runs that name it are still read and shown, and nothing is asked or graded with it anew"
+
+
 class RemovedName(UnknownName):
     """An earlier version had it; what was made with it is still read and shown.
 
@@ -91,10 +94,9 @@ class RemovedName(UnknownName):
         instead: what holds or is done instead, as a sentence ends.
     """
 
-    def __init__(self, kind: str, name: str, last: str, instead: str = "") -> None:
+    def __init__(self, kind: str, name: str, last: str, instead: str = _STILL_READ) -> None:
         self.kind, self.name, self.known = kind, name, []
         said = f"this version has no {kind} {name!r} any more: commit {last} has it last"
-        instead = instead or "runs that name it are still read and shown, and not graded anew"
         UserError.__init__(self, f"{said}; {instead}")
 
 

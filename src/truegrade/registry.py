@@ -91,7 +91,7 @@ class Registry(Generic[T]):
         removed: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.kind, self.built_in = kind, built_in
-        self._fault, self._named, self._readers, self.removed = fault, named, readers, removed
+        self._fault, self._named, self._readers, self._removed = fault, named, readers, removed
 
     # ------------------------------------------------------------------------------------------ finding
 
@@ -128,10 +128,14 @@ class Registry(Generic[T]):
         offers = _offers(self.kind)
         if name in offers:
             return self._offered(name, offers[name])
-        if name in self.removed:
-            raise RemovedName(self.kind, name, self.removed[name])
+        if (removed := self.removal(name)) is not None:
+            raise removed
         hint = f"`truegrade list {self.kind}s` lists them"
         raise UnknownName(self.kind, name, {*self.built_in, *offers}, hint)
+
+    def removal(self, name: str) -> RemovedName | None:
+        """The error that says that an earlier version had it; None where none did."""
+        return RemovedName(self.kind, name, self._removed[name]) if name in self._removed else None
 
     def reopen(
         self, name: str, origin: Origin | None, folder: Path | None, option: str, *, changed: bool = False

@@ -127,7 +127,7 @@ class _Models(ListedKind):
         known = {each.name: each for each in self.every()}
         if name not in known:
             if name.partition("/")[0] in REMOVED:
-                provider_of(name)
+                provider_of(name)  # which says so
             raise UnknownName("model", name, known, "`truegrade list models` lists them")
         return known[name]
 

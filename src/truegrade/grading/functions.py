@@ -286,11 +286,10 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         With the mark ``tests-inside`` where the tests may run what the program returned, and where neither it nor
         the reference passes on copies of arguments to which it does something else.
     """
-    carries = look_at_values(task.tests, task.entry_point)
-    outcome = _by_tests(task, program, executor, carries=carries)
+    outcome = _by_tests(task, program, executor)
     judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if may_execute(task.tests) else ())
     if outcome.stopped_by_program and task.reference:
-        if any(run.status == Reason.PASSED for run in _by_reference(task, executor, carries=carries)):
+        if any(run.status == Reason.PASSED for run in _by_reference(task, executor)):
             return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
     elif judged.passed and outcome.detail:
         return _on_copies(task, program, executor, judged, outcome.detail)
@@ -300,33 +299,29 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
 def _on_copies(task: FunctionTask, program: str, executor: Executor, judged: Judgement, tied: str) -> Judgement:
     """The judgement on a candidate that passed, and did something to its arguments, which is told by a hash."""
     judged = msgspec.structs.replace(judged, detail="")
-    copied = _by_tests(task, program, executor, carries=True, copies=True)
+    copied = _by_tests(task, program, executor, copies=True)
     if copied.status == Reason.PASSED:
         return judged
-    if any(run.status == Reason.PASSED for run in _by_reference(task, executor, carries=True, copies=True)):
+    if any(run.status == Reason.PASSED for run in _by_reference(task, executor, copies=True)):
         refused = from_outcome(copied)
         reason = Reason.WRONG_ANSWER if copied.stopped_by_program else refused.reason
         detail = f"on copies of its arguments: {refused.detail}"
         return msgspec.structs.replace(refused, reason=reason, detail=detail)
-    if any(
-        (run.status, run.detail) == (Reason.PASSED, tied) for run in _by_reference(task, executor, carries=True)
-    ):
+    if any((run.status, run.detail) == (Reason.PASSED, tied) for run in _by_reference(task, executor)):
         return judged
     return msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
 
 
-def _by_reference(
-    task: FunctionTask, executor: Executor, *, carries: bool, copies: bool = False
-) -> Iterator[Outcome]:
+def _by_reference(task: FunctionTask, executor: Executor, *, copies: bool = False) -> Iterator[Outcome]:
     """How the tests run on the reference, which of some tasks is a body."""
     for whole in dict.fromkeys((task.reference, task.prefix + task.reference) if task.reference else ()):
-        yield _by_tests(task, whole, executor, carries=carries, copies=copies)
+        yield _by_tests(task, whole, executor, copies=copies)
 
 
-def _by_tests(
-    task: FunctionTask, program: str, executor: Executor, *, carries: bool, copies: bool = False
-) -> Outcome:
+def _by_tests(task: FunctionTask, program: str, executor: Executor, *, copies: bool = False) -> Outcome:
+    """How the tests run on a program, which is given copies where that is asked for."""
     a = arrange(task)
+    carries = look_at_values(task.tests, task.entry_point)
     return executor.judge(
         program,
         a.setup + task.tests,

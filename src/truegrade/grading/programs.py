@@ -146,11 +146,6 @@ def called_class(task: FunctionTask) -> str:
     return task.tests_use[0] if method_call(task) else ""
 
 
-def test_classes(task: SuiteTask) -> list[str]:
-    """Names of the classes of a suite's tests, in order."""
-    return [node.name for node in statements(task.tests) if isinstance(node, ast.ClassDef)]
-
-
 def own_part(task: SuiteTask) -> str:
     """What of a suite's reference an answer brings: without what stands before every answer and in no prompt.
 

@@ -128,7 +128,7 @@ def removals(run_: Run) -> list[RemovedName]:
         *((profiles.REGISTRY, profile.partition("@")[0]) for profile in run_.profiles),
         *([(agents.REGISTRY, agent.name)] if agent else []),
     ]
-    gone = [RemovedName(one.kind, name, one.removed[name]) for one, name in named if name in one.removed]
+    gone = [removed for one, name in named if (removed := one.removal(name)) is not None]
     if manifest.generation and (vendor := manifest.generation.model.partition("/")[0]) in providers.REMOVED:
         asked = "runs that asked it are still read, shown and graded"
         gone.append(RemovedName("provider", vendor, providers.REMOVED[vendor], asked))

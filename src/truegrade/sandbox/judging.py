@@ -150,9 +150,8 @@ def is_about(
         if isinstance(node, ast.Call):
             called = known.get(node.func.id) if isinstance(node.func, ast.Name) else None
             # A function of the tests' of that name is how they call a method.
-            if (type(called) is FunctionType and called.__name__ in names) or _is_answer(
-                node.func, frame, program, ()
-            ):
+            by_name = type(called) is FunctionType and called.__name__ in names
+            if by_name or _is_answer(node.func, frame, program, ()):
                 return True
         if solid and isinstance(node, ast.Name) and _is_answer(node, frame, (), solid):
             return True
