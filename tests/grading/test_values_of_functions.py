@@ -3,7 +3,7 @@
 import pytest
 
 from truegrade.grading.functions import TESTS_INSIDE, grade_by_tests
-from truegrade.grading.programs import look_at_values
+from truegrade.grading.values_in_tests import look_at_values
 from truegrade.records import FunctionTask, Reason
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.judging import rebuild
@@ -81,6 +81,115 @@ def test_a_candidate_that_changes_its_arguments_passes_on_copies_or_changes_them
     assert passes or judged.detail.startswith("on copies of its arguments: `assert f(a)")
 
 
+KEPT = "r = f(1)\ns = f(2)\nassert list(r) == [1] and list(s) == [2]"
+MADE = "def f(x):\n    return [x]\n"
+ONE_OBJECT = {
+    "list": "B = [0]\ndef f(x):\n    B[0] = x\n    return B\n",
+    "default": "def f(x, a=[]):\n    a[:] = [x]\n    return a\n",
+    "subclass": "class L(list): pass\nB = L([0])\ndef f(x):\n    B[0] = x\n    return B\n",
+    "array": "import numpy\nB = numpy.zeros(1)\ndef f(x):\n    B[0] = x\n    return B[:]\n",
+    "iterator": "B = [0]\ndef f(x):\n    B[0] = x\n    return iter(B)\n",
+    "view": "B = {}\ndef f(x):\n    B.clear()\n    B[x] = 0\n    return B.keys()\n",
+}
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        KEPT,
+        "both = f(1), f(2)\nassert list(map(list, both)) == [[1], [2]]",
+        "both = [f(x) for x in (1, 2)]\nassert [list(x) for x in both] == [[1], [2]]",
+        "both = list(map(f, (1, 2)))\nassert [list(x) for x in both] == [[1], [2]]",
+        "both = []\nfor x in (1, 2):\n    both += [f(x)]\nassert [list(x) for x in both] == [[1], [2]]",
+        "def run(x):\n    return f(x)\nr = run(1)\ns = run(2)\nassert (list(r), list(s)) == ([1], [2])",
+        "g = f\nr = g(1)\ns = g(2)\nassert (list(r), list(s)) == ([1], [2])",
+        "def check(c):\n    r = c(1)\n    s = c(2)\n    assert (list(r), list(s)) == ([1], [2])\ncheck(f)",
+        "for x in f(1):\n    assert list(f(2)) == [2] and x == 1\nassert list(f(1)) != list(f(2))",
+    ],
+)
+def test_no_result_that_another_call_changes_passes_unmarked(graded, tests):
+    assert (graded(tests, MADE, MADE).reason, graded(tests, MADE, MADE).marks) == (Reason.PASSED, ())
+    assert look_at_values(tests, "f")
+    for program in ONE_OBJECT.values() if "for x in f(1)" not in tests else ():
+        judged = graded(tests, program, MADE)
+        assert not judged.passed or judged.marks == (TESTS_INSIDE,), program
+
+
+@pytest.mark.parametrize(
+    "tests, reference, wrong",
+    [
+        (
+            "import numpy\na = numpy.array([1, 2])\nr = f(a)\na[0] = 9\nassert r[0] == 1",
+            "def f(a): return a.copy()",
+            ["def f(a): return a.view()", "def f(a): return a[:]", "def f(a): return a.T"],
+        ),
+        (
+            "a = [1, 2]\nr = f(a)\na[0] = 9\nassert next(iter(r)) == 1",
+            "def f(a): return list(a)",
+            ["def f(a): return iter(a)", "def f(a): return map(int, a)", "def f(a): return (x for x in a)"],
+        ),
+        (
+            "a = {1: 2}\nr = f(a)\na[3] = 4\nassert list(r) == [1]",
+            "def f(a): return list(a)",
+            ["def f(a): return a.keys()", "def f(a): return iter(a)", "def f(a): return reversed(a)"],
+        ),
+    ],
+)
+def test_no_view_of_an_argument_that_the_tests_change_passes_unmarked(graded, tests, reference, wrong):
+    assert (graded(tests, reference, reference).reason, graded(tests, reference).marks) == (Reason.PASSED, ())
+    for program in wrong:
+        judged = graded(tests, program, reference)
+        assert not judged.passed or judged.marks == (TESTS_INSIDE,), program
+
+
+def test_an_iterator_that_was_read_before_anything_changed_is_in_no_doubt(graded):
+    tests = "a = [1]\nassert list(f(a)) == [1]\na.append(2)\nassert next(f([3])) == 3\nassert list(f(a)) == [1, 2]"
+    program = "def f(x):\n    yield from x\n"
+    assert (graded(tests, program).reason, graded(tests, program).marks) == (Reason.PASSED, ())
+
+
+@pytest.mark.parametrize(
+    "tests, reference, program, marks",
+    [
+        (
+            "m = [[1, 2], [3, 4]]\nf(m)\nassert m == [[3, 1], [4, 2]]",
+            "def f(m): m[:] = [list(row) for row in zip(*m[::-1])]",
+            "def f(m):\n    a, b = m\n    a[0], a[1], b[0], b[1] = b[0], a[0], b[1], a[1]",
+            (),
+        ),
+        (
+            "a = [1, 1, 2]\nk = f(a)\nassert a[:k] == [1, 2]",
+            "def f(a):\n    a[:] = sorted(set(a))\n    return len(a)",
+            "def f(a):\n    a[1] = 2\n    return 2",
+            (),
+        ),
+        (
+            "a = [2, 1]\nf(a)\nfor i in range(len(a) - 1):\n    assert a[i] == min(a[i:])",
+            SORTS_IT,
+            "def f(x): x.clear()",
+            (TESTS_INSIDE,),
+        ),
+        (
+            "a = [2, 1]\ntry:\n    f(a)\n    assert a == [1, 2]\nexcept AssertionError:\n    assert not a",
+            SORTS_IT,
+            "def f(x): x.clear()",
+            (TESTS_INSIDE,),
+        ),
+        (
+            "a = [2, 1]\nf(a)\nassert (a == sorted(a)) == True",
+            SORTS_IT,
+            "def f(x): x.clear()",
+            (TESTS_INSIDE,),
+        ),
+    ],
+)
+def test_a_program_that_works_in_place_may_do_so_in_its_own_way_where_no_expectation_hangs_on_it(
+    graded, tests, reference, program, marks
+):
+    judged = graded(tests, program, reference)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, marks)
+
+
 @pytest.mark.parametrize(
     "tests, said",
     [
@@ -100,7 +209,12 @@ def test_what_was_returned_is_told_where_the_failing_statement_asks_for_it(grade
     [
         ("assert f([1]) == [1]\nassert f(2) is None\nx = f(3)\nassert x == 3", False),
         ("def check(candidate):\n    assert candidate([3, 1]) == [1, 3]", False),
+        ("for x, y in [(1, 2), (3, 4)]:\n    assert f(x) == y, f(x)", False),
+        ("def check(c):\n    assert c([3, 1]) == [1, 3]\n    assert c(2) == 2\ncheck(f)\ncheck(f)", False),
+        ("try:\n    f(1)\nexcept ValueError:\n    pass\nassert sorted(f([2])) == [2]\nf(3)", False),
         ("a = [1]\nassert f(a) == g(a)", True),
+        ("x = y = [1]\nf(x)\nassert y == [2]", True),
+        ("m = [[2, 1]]\nfor row in m:\n    f(row)\nassert m == [[1, 2]]", True),
     ],
 )
 def test_most_tests_look_at_no_more_than_what_is_returned(tests, looks):

@@ -12,8 +12,9 @@ import msgspec
 from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
-from truegrade.grading.programs import arrange, look_at_values, may_execute
+from truegrade.grading.programs import arrange
 from truegrade.grading.references import References
+from truegrade.grading.values_in_tests import compare_with_the_given, look_at_values, may_execute
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 
@@ -283,8 +284,9 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         executor: bound to the profile's limits.
 
     Returns:
-        With the mark ``tests-inside`` where the tests may run what the program returned, and where neither it nor
-        the reference passes on copies of arguments to which it does something else.
+        With the mark ``tests-inside`` where the tests may run what the program returned, where they may see what
+        does not cross to them, and where neither it nor the reference passes on copies of arguments to which it
+        does something else.
     """
     outcome = _by_tests(task, program, executor)
     judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if may_execute(task.tests) else ())
@@ -292,13 +294,15 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         if any(run.status == Reason.PASSED for run in _by_reference(task, executor)):
             return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
     elif judged.passed and outcome.detail:
-        return _on_copies(task, program, executor, judged, outcome.detail)
+        tied, _, doubts = outcome.detail.partition(";")
+        judged = msgspec.structs.replace(judged, detail="", marks=(TESTS_INSIDE,) if doubts else judged.marks)
+        if tied and not compare_with_the_given(task.tests, task.entry_point):
+            return _on_copies(task, program, executor, judged, tied)
     return judged
 
 
 def _on_copies(task: FunctionTask, program: str, executor: Executor, judged: Judgement, tied: str) -> Judgement:
     """The judgement on a candidate that passed, and did something to its arguments, which is told by a hash."""
-    judged = msgspec.structs.replace(judged, detail="")
     copied = _by_tests(task, program, executor, copies=True)
     if copied.status == Reason.PASSED:
         return judged
@@ -307,7 +311,8 @@ def _on_copies(task: FunctionTask, program: str, executor: Executor, judged: Jud
         reason = Reason.WRONG_ANSWER if copied.stopped_by_program else refused.reason
         detail = f"on copies of its arguments: {refused.detail}"
         return msgspec.structs.replace(refused, reason=reason, detail=detail)
-    if any((run.status, run.detail) == (Reason.PASSED, tied) for run in _by_reference(task, executor)):
+    passing = (run.detail for run in _by_reference(task, executor) if run.status == Reason.PASSED)
+    if any(detail.partition(";")[0] == tied for detail in passing):
         return judged
     return msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
 

@@ -5,22 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Container, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 import msgspec
 
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
-from truegrade.patterns import pattern
 from truegrade.records import Answer, FunctionTask, SuiteTask
 
-_EXECUTES = pattern(
-    r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes"
-    r"|exec|eval|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall"
-    r"|unpack_archive|timeit|cProfile|numexpr|sympify|parse_expr|lambdify|jinja2)\b"
-    r"|\.query\(|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
-)
 _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 
 
@@ -76,51 +68,6 @@ def arrange(task: FunctionTask) -> Arrangement:
         setup=f"{_source(rest)}\n",
         classes=tuple(name for name in task.tests_use if name not in modules),
     )
-
-
-@lru_cache(256)
-def may_execute(tests: str) -> bool:
-    """Whether tests might run what the program wrote or returned: nothing of it may in the judge's process."""
-    return _EXECUTES.search(tests) is not None
-
-
-_CHANGES = frozenset(
-    (
-        *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "add", "discard"),
-        *("setdefault", "popitem", "appendleft", "popleft", "fill"),
-    )
-)
-"""Methods that change the value that has them."""
-
-
-@lru_cache(256)
-def look_at_values(tests: str, entry_point: str) -> bool:
-    """Whether tests see more of a value than what is in it when it crosses: whether it is another one, what became
-    of an argument, or what changes with it."""
-    nodes = list(ast.walk(ast.Module(statements(tests), [])))
-    given: set[str] = set()
-    inside: set[int] = set()
-    for node in nodes:
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in (entry_point, "candidate")
-        ):
-            within = [each for each in ast.walk(node) if isinstance(each, ast.Name) and each is not node.func]
-            given.update(each.id for each in within)
-            inside.update(map(id, within))
-    return any(_looks(node, given) for node in nodes if id(node) not in inside)
-
-
-def _looks(node: ast.AST, given: Container[str]) -> bool:
-    if isinstance(node, ast.Name):
-        return isinstance(node.ctx, ast.Load) and node.id in given
-    if isinstance(node, ast.Compare):
-        plain = any(isinstance(one, ast.Constant) for one in (node.left, *node.comparators))
-        return not plain and any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
-    if isinstance(node, ast.Subscript):
-        return not isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES
 
 
 def method_call(task: FunctionTask) -> str:

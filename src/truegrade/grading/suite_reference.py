@@ -18,7 +18,7 @@ from truegrade.grading.suite_runs import outside_suite, run_suite
 from truegrade.grading.suite_source import SuiteSource
 from truegrade.records import Reason, SuiteTask
 
-REFERENCES_VERSION = 4
+REFERENCES_VERSION = 5
 """Of what is kept on disk; other rules of what is judged outside raise it."""
 _MOST_BYTES = 256 * 10**6
 """Of what is kept on disk."""

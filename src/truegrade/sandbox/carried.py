@@ -229,6 +229,12 @@ def reduction(value: object) -> int:
     return ANOTHER_TYPE if own.intersection(dir(above)) <= _SILENT else ANOTHER_WAY
 
 
+def is_copied(value: object) -> bool:
+    """Whether a value that can change crosses as one of a class above its own, so that the copies part."""
+    above = type(value).__mro__[1:]
+    return any(base in _BUILT_IN or (base.__module__, base.__qualname__) in _OF_LIBRARIES for base in above)
+
+
 def is_shared(value: Any, others: list[Any]) -> bool:
     """Whether an array or frame may change with another one, or cannot be changed."""
     import numpy

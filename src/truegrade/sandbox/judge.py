@@ -315,7 +315,8 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         detail = f"{outcomes};{crossed};{table.tied};{','.join(sorted(table.doubts))};{detail}"
     elif status == PASSED and table is not None and job["carries"]:
         table.look_for_changes()
-        detail = table.tied
+        if table.tied or table.doubts:
+            detail = f"{table.tied};{','.join(sorted(table.doubts))}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -324,7 +325,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
 def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandIns | None:
     """Give the tests what stands for the program; the table of the objects that cross, where some do."""
     link.namespace, link.given, link.names = namespace, frozenset(namespace), frozenset(job["names"])
-    Drained.remade = link.remade
+    Drained.remade, Drained.at_end = link.remade, lambda: None
     if job["files"]:
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"
@@ -346,6 +347,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
     )
     if job["carries"]:
         table.words = frozenset(_WORD.findall(job["tests"]))
+        Drained.at_end = lambda: table.look_for_changes(at_end_of_iterator=True)
         if link.mirror is not None:
             link.mirror.watch(table.tie_files, job["tests"])
     link.offered = (*offered.values(), Remote)

@@ -47,6 +47,7 @@ from truegrade.sandbox.carried import (
     blank,
     change,
     has_changed,
+    is_copied,
     is_shared,
     kind_of,
     reduction,
@@ -71,7 +72,9 @@ TESTS_MODULE = "truegrade_tests"
 """``__name__`` of the tests' source, by which their own classes are known."""
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
-OBJECT, NEW, OPAQUE, ITERATOR = b"o", b"w", b"U", b"G"
+OBJECT, NEW, OPAQUE = b"o", b"w", b"U"
+LAZY = frozenset((b"G", b"K", b"V", b"I"))
+"""Of iterators and of the views of a dict."""
 NOTHING: Mapping[str, Any] = {}
 INVOKE = "invoke"
 """Reads an attribute and calls it at once."""
@@ -138,6 +141,8 @@ class ObjectTable:
         """Whether a value crossed as one of a class above its own (`truegrade.sandbox.carried.reduction`)."""
         self.shares = False
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
+        self.copied = False
+        """Whether a value was sent that can change and is not carried (`truegrade.sandbox.carried.is_copied`)."""
         self.drawn: dict[int, tuple[Any, tuple[bool, list[Any], Any]]] = {}
         """By id, iterators that the message holds, and what was in them."""
         self.unsent: set[int] = set()
@@ -244,7 +249,14 @@ class ObjectTable:
         value_parts, writer.parts = writer.parts[at:], writer.parts[:at]
         writer.whole = True
         writer.value(
-            {"raised": raised, "reduced": self.reduced, "shares": self.shares, "rebound": self.rebound()}, 0
+            {
+                "raised": raised,
+                "reduced": self.reduced,
+                "shares": self.shares,
+                "copied": self.copied,
+                "rebound": self.rebound(),
+            },
+            0,
         )
         return writer.parts + value_parts
 
@@ -267,7 +279,7 @@ class ObjectTable:
     def met(self, value: object, kind: str) -> None:
         """Take note of a carried value that crossed for the first time, and what was said of its kind."""
 
-    def seen(self, tag: bytes) -> None:
+    def seen(self, value: object) -> None:
         """Take note of what stands for a value that does not cross as it is."""
 
     def tie(self, done: bytes) -> None:
@@ -432,6 +444,7 @@ class _Writer(_Encoder):
             self._refer(value)
         else:
             self._table.reduced = max(self._table.reduced, reduction(value))
+            self._table.copied |= is_copied(value)
             super().inexact(value, depth)
 
     def opaque(self, value: Any) -> None:
@@ -457,8 +470,6 @@ class _Reader(_Decoder):
         if tag == NEW:
             return self._new(depth)
         self._open[-1][1] += 1
-        if tag in {OPAQUE, ITERATOR}:
-            self._table.seen(tag)
         if tag == OBJECT:
             self.take(1)
             known = self._table.known(super().value(depth))
@@ -467,6 +478,8 @@ class _Reader(_Decoder):
         self._open.append([tag, 0])
         value = super().value(depth)
         self._open.pop()
+        if tag == OPAQUE or tag in LAZY:
+            self._table.seen(value)
         return value
 
     def _new(self, depth: int) -> Any:

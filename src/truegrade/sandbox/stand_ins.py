@@ -13,12 +13,13 @@ from sys import getrefcount
 from truegrade.sandbox.carried import ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
-from truegrade.sandbox.objects import INVOKE, ITERATOR, OPAQUE, PROGRAM, ObjectTable, own_classes
+from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
 from truegrade.sandbox.wire import (
     DESCRIBED,
     MAX_NAME,
     OUTPUT_LIMIT,
     TAMPERING,
+    Drained,
     Unencodable,
     Unsupported,
     ValueTooLarge,
@@ -154,7 +155,9 @@ class StandIns(ObjectTable):
         """What of the program's process the tests may ask for that does not cross, in plain words."""
         self.words: frozenset[str] = frozenset()
         """That the tests' source holds."""
-        self._lazy = self._shares = False
+        self._lazy: list[Any] = []
+        """Iterators and views of the program that the tests may hold."""
+        self._shares = self._copied = False
         self._origin = ""
         """Of what the program was asked for last."""
         self._requests_left = MAX_REQUESTS
@@ -201,11 +204,12 @@ class StandIns(ObjectTable):
         if kind.endswith("?"):
             self.doubts.add("a dict makes values of its own")
 
-    def seen(self, tag: bytes) -> None:
-        """Take note of what stands for a value that does not cross."""
-        if tag == OPAQUE:
+    def seen(self, value: object) -> None:
+        """Take note of what stands for a value that does not cross, or not as it is."""
+        if type(value) is Unsupported:
             self.doubts.add("a value does not cross")
-        self._lazy |= tag == ITERATOR
+        else:
+            self._lazy.append(value)
 
     def tie(self, done: bytes) -> None:
         """Take note of what the program did to carried values."""
@@ -235,24 +239,41 @@ class StandIns(ObjectTable):
             return int(self._keys[id(value)])
 
     def let_go(self) -> list[int]:
-        """Forget carried values that nobody else holds; their keys."""
+        """Forget carried values that nobody else holds and whose changes are all sent; their keys."""
         self.look_for_changes()
         gone: list[int] = []
-        while found := [key for key in self._carried if getrefcount(self._objects[key]) == _HELD_BY_TABLE]:
+        while found := [key for key, held in self._carried.items() if self._is_to_forget(key, held)]:
             self.forget(found)
             gone += found
         return gone
 
-    def look_for_changes(self) -> None:
+    def _is_to_forget(self, key: int, held: Any) -> bool:
+        return getrefcount(self._objects[key]) == _HELD_BY_TABLE and not has_changed(self._objects[key], held)
+
+    def look_for_changes(self, *, at_end_of_iterator: bool = False) -> None:
         """Find doubts in what the tests have changed since the last message."""
-        for key in self._carried if self._lazy or self._shares else ():
+        any_kind = at_end_of_iterator or self._may_part()
+        for key in self._carried if any_kind or self._shares else ():
             value = self._objects[key]
-            if (self._lazy or kind_of(value) in TABLES) and has_changed(value, self._carried[key]):
+            if (any_kind or kind_of(value) in TABLES) and has_changed(value, self._carried[key]):
                 self.doubts.add("the tests changed a value that something else of the program's may hang on")
+
+    def _may_part(self) -> bool:
+        """Whether the tests hold what may be another value in the program by now: an iterator that they have not
+        read to its end, a view of a dict, or what can change and is not carried."""
+        self._link.returned = None  # which may be all that holds one
+        held = [getrefcount(self._lazy[at]) > _HELD_BY_TABLE for at in range(len(self._lazy))]
+        self._lazy = [
+            one
+            for one, is_held in zip(self._lazy, held, strict=True)
+            if is_held and (type(one) is not Drained or one.is_unread())
+        ]
+        return self._copied or self._lazy != []
 
     def _read_flags(self) -> None:
         """Take over what the program says of its last answer, and what was in it."""
         self._shares |= self.told.get("shares") is True
+        self._copied |= self.told.get("copied") is True
         if self.reduced:
             self.doubts.add("the tests hand over a value of a class of their own")
         reduced, rebound = self.told.get("reduced"), self.told.get("rebound")
@@ -299,6 +320,8 @@ class StandIns(ObjectTable):
             request = self._request(action, args, kwargs)
         except (Unencodable, ValueTooLarge) as error:
             raise link.refusal(PROGRAM, error) from None
+        if self._may_part():
+            self.doubts.add("the tests hold a value over a later call that may hang on others of the program")
         answer = link.call(PROGRAM, (request,), {})
         try:
             if type(answer) is not bytes:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import struct
 from marshal import dumps
+from operator import length_hint
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -141,6 +142,8 @@ class Drained:
     __slots__ = ("_cut", "_items", "_raised")
     remade: ClassVar[Callable[[tuple[Any, ...]], BaseException]] = lambda _: RuntimeError("the iterator failed")
     """Where tests run, what makes an exception of plain data."""
+    at_end: ClassVar[Callable[[], None]] = lambda: None
+    """Where tests run, what is to be done when one is read to its end."""
 
     def __init__(self, items: list[Any], *, cut: bool = False, raised: tuple[Any, ...] | None = None) -> None:
         self._items, self._cut, self._raised = iter(items), cut, raised
@@ -151,12 +154,17 @@ class Drained:
     def __next__(self) -> Any:
         for item in self._items:
             return item
+        type(self).at_end()
         if self._raised is not None:
             raised, self._raised = self._raised, None
             raise type(self).remade(raised)
         if self._cut:
             raise RuntimeError("the program's iterator had more items than are carried over")
         raise StopIteration
+
+    def is_unread(self) -> bool:
+        """Whether it has more to give, or something to raise."""
+        return length_hint(self._items) > 0 or self._cut or self._raised is not None
 
     def rest(self) -> tuple[bool, list[Any], tuple[Any, ...] | None]:
         """All that is left, to be sent on as it came: whether it was cut, items, what was raised behind them."""
@@ -165,6 +173,9 @@ class Drained:
 
     def __repr__(self) -> str:
         return "<an iterator>"
+
+
+Drained.__name__ = Drained.__qualname__ = "iterator"  # as Python's messages tell it
 
 
 class Digest:
