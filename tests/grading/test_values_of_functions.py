@@ -3,7 +3,7 @@
 import pytest
 
 from truegrade.grading.functions import TESTS_INSIDE, grade_by_tests
-from truegrade.grading.values_in_tests import look_at_values
+from truegrade.grading.values_in_tests import are_plain, compare_with_fixed_values
 from truegrade.records import FunctionTask, Reason
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.judging import rebuild
@@ -52,6 +52,85 @@ DRAINS = "def f(x):\n    while x:\n        if (one := x.pop(0)) > 1: yield one\n
 def test_identity_and_arguments_are_seen_where_tests_look_at_them(graded, tests, right, wrong):
     assert (graded(tests, right, right).reason, graded(tests, right, right).marks) == (Reason.PASSED, ())
     assert graded(tests, wrong, right).reason is Reason.WRONG_ANSWER
+
+
+SPOILS = "def f(x):\n    total = sum(x)\n    x.clear()\n    return total\n"
+ADDS = "def f(x): return sum(x)"
+KEEPS_ONE = "B = []\ndef f(x):\n    B[:] = x\n    return B\n"
+COPY = "def f(x): return list(x)"
+METHOD = "class T:\n    def g(self, z): return f(z)\n"
+CACHED = "import functools\n@functools.cache\ndef g(x): return f([x])\n"
+
+
+@pytest.mark.parametrize(
+    "tests, wrong, right",
+    [
+        ("x = [1, 2]\nassert f(x) == 3\nassert f(x) == 3", SPOILS, ADDS),
+        ("x = [1, 2]\nassert f(x) == 3\nassert f(x + [3]) == 6", SPOILS, ADDS),
+        ("def t(c):\n    for x, y in C: assert c(x) == y\nC = [([1], 1)]\nt(f)\nt(f)", SPOILS, ADDS),
+        (f"{METHOD}y = [1]\nassert T().g(y) == 1\nassert y == [1]", SPOILS, ADDS),
+        ("y = [1]\nz: list = y\nassert f(z) == 1\nassert y == [1]", SPOILS, ADDS),
+        ("y = [1]\ndef g(z=y): return f(z)\nassert g() == 1\nassert y == [1]", SPOILS, ADDS),
+        ("y = [1]\nassert f(y) == 1\nassert globals()['y'] == [1]", SPOILS, ADDS),
+        (f"{METHOD}a = T().g([1])\nb = T().g([2])\nassert a == [1]", KEEPS_ONE, COPY),
+        (f"{CACHED}g(1)\ng(2)\nassert g(1) == [1]", KEEPS_ONE, COPY),
+        ("m = f(2)\nm[0] += [1]\nassert m == [[0, 1], [0]]", "def f(n): return [[0]] * n",
+         "def f(n): return [[0], [0]]"),
+        (
+            "x = [2, 1]\ndef apply(h, y): return h(y)\nassert apply(f, x) == apply(sorted, x)",
+            "def f(x):\n    if len(x) > 1: x.clear()\n    return list(x)",
+            SORTED,
+        ),
+        ("x = [1]\nassert f(x) == 1\nassert repr(x[0]) == '1'",
+         "class I(int):\n    def __repr__(self): return 'z'\ndef f(x):\n    x[0] = I(1)\n    return 1", ADDS),
+        ("import numpy\nm = f(2)\nm[0][0] = 5\nassert m[1][0] == 0",
+         "import numpy\ndef f(n): return numpy.lib.stride_tricks.as_strided(numpy.zeros(n), (n, n), (0, 8))",
+         "import numpy\ndef f(n): return numpy.zeros((n, n))"),
+        ("d = f(2)\nd['a'].append(3)\nassert d['b'] == []",
+         "import collections\ndef make(*, s=[]): return s\ndef f(x): return collections.defaultdict(make)",
+         "import collections\ndef f(x): return collections.defaultdict(list)"),
+        ("x = ([1],)\nassert f(x) is not x", "def f(x): return x", "def f(x): return ([*x[0]],)"),
+        ("assert f(0)", "class C:\n    def __len__(self): return 0\ndef f(x): return C()",
+         "def f(x): return [1]"),
+    ],
+)  # fmt: skip
+def test_what_fails_in_one_process_passes_unmarked_nowhere(graded, tests, wrong, right):
+    judged = graded(tests, wrong, right)
+    assert not judged.passed or judged.marks == (TESTS_INSIDE,)
+    assert graded(tests, right, right).passed
+
+
+@pytest.mark.parametrize(
+    "tests, program",
+    [
+        ("import io, contextlib\nout = io.StringIO()\nwith contextlib.redirect_stdout(out): f(1)",
+         "def f(x): print(x)"),
+        ("import os\nf(1)\nassert 'ZZ' not in os.environ", "import os\ndef f(x): os.environ['ZZ'] = '1'"),
+        ("try:\n    f(1)\nexcept ValueError as error:\n    assert error.__context__ is None",
+         "def f(x):\n    try: 1 / 0\n    except ZeroDivisionError: raise ValueError"),
+    ],
+)  # fmt: skip
+def test_what_a_program_leaves_in_its_process_is_in_doubt(graded, tests, program):
+    assert graded(tests, program).marks == (TESTS_INSIDE,)
+
+
+def test_values_that_take_too_much_to_be_kept_in_step_are_copied(graded):
+    tests = "kept = []\nfor i in range(4000):\n    kept.append(f([i]))\nassert kept[3] == [3]"
+    judged = graded(tests, "def f(x): return x")
+    assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,))
+
+
+def test_tests_may_call_from_several_threads(graded):
+    pool = "from concurrent.futures import ThreadPoolExecutor as Pool\nwith Pool(8) as pool:\n"
+    tests = f"{pool}    found = list(pool.map(f, range(200)))\nassert found == list(range(200))"
+    assert all(graded(tests, "def f(x): return x").passed for _ in range(5))
+
+
+@pytest.mark.parametrize(
+    "tests", ["assert f('solar system') == 1  # compile", "import re\nassert f(re.compile('a').pattern) == 1"]
+)
+def test_words_that_execute_nothing_are_no_mark(graded, tests):
+    assert graded(tests, "def f(x): return 1").marks == ()
 
 
 RETURNS_SORTED = "a = [2, 1]\nassert f(a) == sorted(a)"
@@ -109,7 +188,7 @@ ONE_OBJECT = {
 )
 def test_no_result_that_another_call_changes_passes_unmarked(graded, tests):
     assert (graded(tests, MADE, MADE).reason, graded(tests, MADE, MADE).marks) == (Reason.PASSED, ())
-    assert look_at_values(tests, "f")
+    assert not are_plain(tests, "f")
     for program in ONE_OBJECT.values() if "for x in f(1)" not in tests else ():
         judged = graded(tests, program, MADE)
         assert not judged.passed or judged.marks == (TESTS_INSIDE,), program
@@ -205,20 +284,83 @@ def test_what_was_returned_is_told_where_the_failing_statement_asks_for_it(grade
 
 
 @pytest.mark.parametrize(
-    "tests, looks",
+    "tests",
     [
-        ("assert f([1]) == [1]\nassert f(2) is None\nx = f(3)\nassert x == 3", False),
-        ("def check(candidate):\n    assert candidate([3, 1]) == [1, 3]", False),
-        ("for x, y in [(1, 2), (3, 4)]:\n    assert f(x) == y, f(x)", False),
-        ("def check(c):\n    assert c([3, 1]) == [1, 3]\n    assert c(2) == 2\ncheck(f)\ncheck(f)", False),
-        ("try:\n    f(1)\nexcept ValueError:\n    pass\nassert sorted(f([2])) == [2]\nf(3)", False),
-        ("a = [1]\nassert f(a) == g(a)", True),
-        ("x = y = [1]\nf(x)\nassert y == [2]", True),
-        ("m = [[2, 1]]\nfor row in m:\n    f(row)\nassert m == [[1, 2]]", True),
+        "assert f([1]) == [1]\nassert f(2) is None\nassert f(3)[0] == 3\nf(4)",
+        "def check(candidate):\n    assert candidate([3, 1]) == [1, 3], candidate(2)\n\n\ncheck(f)\ncheck(f)",
+        "import math\nN = 3\nfor i in range(10):\n    assert abs(f(i, N) - math.sqrt(i)) < 1e-6",
+        "try:\n    f(1)\nexcept ValueError as error:\n    assert str(error) == 'x'\nassert sorted(f([2])) == [2]",
+        "def f(a, b):\n    return sorted(Solution().f(a, b))\n\n\nassert f([1], b='x' * 3) == []",
+        "WANTED = [1]\nassert f(list(range(3))) == WANTED\nassert all(x > 0 for x in f({1: (2,)}))",
+        "import numpy as np\nassert np.allclose(f(np.array([1.0, np.pi])), 2)",
+        "assert f(3) == [0] * 3 and True",
     ],
 )
-def test_most_tests_look_at_no_more_than_what_is_returned(tests, looks):
-    assert look_at_values(tests, "f") is looks
+def test_most_tests_look_at_no_more_than_what_is_returned(tests):
+    assert are_plain(tests, "f")
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "x = [1]\nassert f(x) == 1\nassert f(x) == 1",
+        "for x, y in [([1], 2), ([3], 4)]:\n    assert f(x) == y",
+        "import data\nassert f(data.rows) == 1",
+        "from data import rows\nassert f(rows) == 1",
+        "class T:\n    def g(self, z): return f(z)\nassert T().g([1]) == [1]",
+        "def keep(value):\n    global last\n    last = value\n    return value\nassert keep(f(1)) == [1]",
+        "def make(candidate):\n    return candidate([1])\nassert make(f) == make(f)",
+        "@cache\ndef check(candidate):\n    assert candidate(1)\ncheck(f)",
+        "def check(candidate, x=[1]):\n    assert candidate(x)\ncheck(f)",
+        "h = []\nimport heapq\nassert heapq.heappush(h, f(1)) is None",
+        "h = []\nassert h.append(f(1)) is None",
+        "assert [*map(f, [1, 2])] == [1, 2]",
+        "assert [f(x) for x in (1, 2)] == [1, 2]",
+        "assert f(1) == f(2)",
+        "assert f(f(1)) == 1",
+        "assert (r := f(1)) == [1]",
+        "x: list = f(1)",
+        "r = f(1)\nassert r == [1]",
+        "assert globals()['f']([1]) == 1",
+        "assert f([1]) is not WANTED",
+        "assert type(f(1)) is int",
+        "assert repr(f(1)) == '1'",
+        "assert f'{f(1)}' == '1'",
+        "assert f('aab')['z'] == 0",
+        "with open('x') as file:\n    assert f(1) == 1",
+        "g = f\nassert g(1) == 1",
+        "sorted = keep\nassert sorted(f(1)) == [1]",
+        "def sorted(candidate):\n    assert candidate(1)\nassert sorted(f(1)) == [1]",
+        "while f(1) != 2:\n    pass",
+        "N = [1]\nassert f(N) == 1",
+        "for N in range(3):\n    N = [N]\n    assert f(N) == 1",
+        "try:\n    pass\nexcept f(1):\n    pass",
+    ],
+)
+def test_tests_are_plain_only_where_all_that_they_do_shows(tests):
+    assert not are_plain(tests, "f")
+
+
+@pytest.mark.parametrize(
+    "tests, fixed",
+    [
+        ("a = [2, 1]\nf(a)\nassert a == [1, 2]\nk = f(a, 3)\nassert a[:k] == list((1, 2))", True),
+        (
+            "def check(candidate):\n    a = {1: 2}\n    assert candidate(a) == 3\n    assert 3 == a[0]\ncheck(f)",
+            True,
+        ),
+        ("a = [2, 1]\nb = a\nf(a)\nassert b == [1, 2]", False),
+        ("a = [2, 1]\nassert f(a) == sorted(a)", False),
+        ("a = [2, 1]\nf(a)\nassert (a == sorted(a)) == True", False),
+        ("a = [2, 1]\nf(a)\nassert [x for x in a if x < 0] == []", False),
+        ("a = [2, 1]\nif f(a):\n    assert a == [1, 2]", False),
+        ("a = [2, 1]\ndef g(h):\n    return h(a)\nassert g(f) == [1, 2]", False),
+        ("a: list = [2, 1]\nf(a)\nassert a == [1, 2]", False),
+        ("a = [2, 1]\nassert len(set(f(a)) - set(a)) == 0", False),
+    ],
+)
+def test_what_is_expected_is_written_where_no_program_has_a_part_in_it(tests, fixed):
+    assert compare_with_fixed_values(tests, "f") is fixed
 
 
 @pytest.mark.parametrize("tests", ["assert eval(f()) == 3", "import pickle\nassert pickle.loads(f()) == 3"])
@@ -288,7 +430,7 @@ HOOKS = {
 @pytest.mark.parametrize("tests", [caught("f(-1)", "BaseException"), CARRIED + caught("f(a)", "BaseException")])
 @pytest.mark.parametrize("program", [*LAZY.values(), *HOOKS.values()], ids=[*LAZY, *HOOKS])
 def test_a_call_has_raised_only_what_it_raised_before_it_returned(graded, tests, program):
-    assert look_at_values(tests, "f") is tests.startswith(CARRIED)
+    assert are_plain(tests, "f") is not tests.startswith(CARRIED)
     assert not graded(tests, program).passed
     assert graded(tests, "def f(x): raise ValueError").passed
 
@@ -356,7 +498,7 @@ def test_a_value_that_is_nested_too_deeply_is_no_exception_of_the_call(graded, d
 
 
 def test_what_does_not_cross_is_said_in_plain_words(graded):
-    words = "the program returned an object that does not cross to the tests"
+    words = "what the program gave does not cross to the tests"
     for use in ("f(1).x", "f(1)()", "list(f(1))", "f(1) + 1"):
         judged = graded(f"assert {use}", "class Q:\n    x = 1\ndef f(n): return Q()")
         assert judged.reason is Reason.WRONG_ANSWER

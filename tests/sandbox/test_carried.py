@@ -3,6 +3,7 @@
 import copy
 import itertools
 import random
+import threading
 from collections import Counter, OrderedDict, defaultdict, deque
 
 import pytest
@@ -20,6 +21,7 @@ class Wire:
 
     def __init__(self, held):
         self.held, self.returned, self.raised, self.namespace, self.given = held, None, None, {}, ()
+        self.lock = threading.RLock()
 
     def call(self, _, args, __):
         return self.change(self.held.perform(*args))

@@ -2,6 +2,7 @@
 """Objects that tests and programs hand each other: honest uses, and what a hostile program makes of them."""
 
 import random
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -296,6 +297,7 @@ class Wire:
 
     def __init__(self, held):
         self.held, self.returned = held, None
+        self.lock = threading.RLock()
 
     def call(self, _, args, __):
         return self.change(self.held.perform(*args))

@@ -14,7 +14,13 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
 from truegrade.grading.programs import arrange
 from truegrade.grading.references import References
-from truegrade.grading.values_in_tests import compare_with_the_given, look_at_values, may_execute
+from truegrade.grading.values_in_tests import (
+    are_plain,
+    compare_with_fixed_values,
+    identity_code,
+    may_execute,
+    reads_state,
+)
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 
@@ -284,21 +290,29 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         executor: bound to the profile's limits.
 
     Returns:
-        With the mark ``tests-inside`` where the tests may run what the program returned, where they may see what
-        does not cross to them, and where neither it nor the reference passes on copies of arguments to which it
-        does something else.
+        With the mark ``tests-inside`` where the tests may run what the program returned, or see what does not
+        cross to them; where neither it nor the reference passes on copies of arguments to which it does something
+        else; and where it passes on copies alone, since values that cross both ways took too much.
     """
     outcome = _by_tests(task, program, executor)
-    judged = from_outcome(outcome, marks=(TESTS_INSIDE,) if may_execute(task.tests) else ())
+    marks = (TESTS_INSIDE,) if may_execute(task.tests) or reads_state(task.tests) else ()
+    if outcome.status in _TOO_MUCH and not are_plain(task.tests, task.entry_point):
+        copied = _by_tests(task, program, executor, copies=True)
+        outcome, marks = (copied, (TESTS_INSIDE,)) if copied.status == Reason.PASSED else (outcome, marks)
+    judged = from_outcome(outcome, marks=marks)
     if outcome.stopped_by_program and task.reference:
         if any(run.status == Reason.PASSED for run in _by_reference(task, executor)):
             return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
     elif judged.passed and outcome.detail:
         tied, _, doubts = outcome.detail.partition(";")
-        judged = msgspec.structs.replace(judged, detail="", marks=(TESTS_INSIDE,) if doubts else judged.marks)
-        if tied and not compare_with_the_given(task.tests, task.entry_point):
+        judged = msgspec.structs.replace(judged, detail="", marks=(TESTS_INSIDE,) if doubts else marks)
+        if tied and not compare_with_fixed_values(task.tests, task.entry_point):
             return _on_copies(task, program, executor, judged, tied)
     return judged
+
+
+_TOO_MUCH = frozenset({Reason.TIME_LIMIT, Reason.OUTPUT_LIMIT, Reason.MEMORY_LIMIT, Reason.GRADER_ERROR})
+"""How a run may end for what it takes that values cross both ways."""
 
 
 def _on_copies(task: FunctionTask, program: str, executor: Executor, judged: Judgement, tied: str) -> Judgement:
@@ -326,12 +340,14 @@ def _by_reference(task: FunctionTask, executor: Executor, *, copies: bool = Fals
 def _by_tests(task: FunctionTask, program: str, executor: Executor, *, copies: bool = False) -> Outcome:
     """How the tests run on a program, which is given copies where that is asked for."""
     a = arrange(task)
-    carries = look_at_values(task.tests, task.entry_point)
+    carries = not are_plain(task.tests, task.entry_point)
+    tests = a.setup + task.tests
     return executor.judge(
         program,
-        a.setup + task.tests,
+        tests,
         [task.entry_point],
         trusted=a.trusted,
+        code=identity_code(tests) if carries and not copies else b"",
         classes=() if carries and a.classes is None else a.classes,
         carries=carries and not copies,
         cpu_s=task.cpu_s,

@@ -23,7 +23,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
 from truegrade.grading.suite_source import SuiteSource
-from truegrade.grading.values_in_tests import may_execute
+from truegrade.grading.values_in_tests import AskingSame, may_execute
 from truegrade.patterns import pattern
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
@@ -377,7 +377,7 @@ def _compiled(tree: ast.Module, path: str) -> bytes:
     return dumps(syntax.compiled(tree, path, "exec"))
 
 
-class _Invoking(ast.NodeTransformer):
+class _Invoking(AskingSame, ast.NodeTransformer):
     """Puts the runner's code in place of the name ``_RUNNER``, and has what stands for the program take part.
 
     Methods are called by ``truegrade_invoke``; whether two values are one is asked by ``truegrade_same``, and in
@@ -401,17 +401,6 @@ class _Invoking(ast.NodeTransformer):
             return node
         invoke, name = ast.Name("truegrade_invoke", ast.Load()), ast.Constant(method.attr)
         made = ast.Call(invoke, [method.value, name, *node.args], node.keywords)
-        return ast.fix_missing_locations(ast.copy_location(made, node))
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        self.generic_visit(node)
-        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
-            return node
-        if any(isinstance(one, ast.Constant) for one in (node.left, *node.comparators)):
-            return node
-        made: ast.expr = ast.Call(ast.Name("truegrade_same", ast.Load()), [node.left, *node.comparators], [])
-        if isinstance(node.ops[0], ast.IsNot):
-            made = ast.UnaryOp(ast.Not(), made)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
 

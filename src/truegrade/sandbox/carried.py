@@ -12,7 +12,7 @@ did what it says: one that had worked on copies of its arguments would have said
 from __future__ import annotations
 
 from operator import is_
-from types import CodeType
+from types import CodeType, ModuleType, NoneType
 
 from truegrade.sandbox.decode import UNBOUNDED
 from truegrade.sandbox.encode import _LIBRARY, _PLAIN, encode
@@ -73,7 +73,15 @@ def said_of(value: Any) -> str:
 def _made_by(factory: Callable[[], Any]) -> str:
     """What is said of a function that makes values, if it can but make the same again."""
     code = getattr(factory, "__code__", None)
-    if type(code) is not CodeType or code.co_freevars or code.co_argcount or not _MAKERS.issuperset(code.co_names):
+    if type(code) is not CodeType or code.co_freevars or code.co_argcount or code.co_kwonlyargcount:
+        return "?"
+    known = factory.__globals__
+    others = [name for name in code.co_names if name in _FACTORIES and name in known]
+    if (
+        others
+        or not _MAKERS.issuperset(code.co_names)
+        or type(known.get("collections")) not in (ModuleType, NoneType)
+    ):
         return "?"
     try:
         one = factory()
@@ -193,8 +201,10 @@ def has_changed(value: Any, held: Any) -> bool:
     return now != held if type(held) is bytes else len(now) != len(held) or not all(map(is_, now, held))
 
 
-ANOTHER_TYPE, ANOTHER_WAY = 1, 2
-"""What a value loses that crosses as one of a class above its own: its type alone, or methods as well."""
+ANOTHER_TYPE, ANOTHER_TEXT, ANOTHER_WAY = 1, 2, 3
+"""What a value loses that crosses as one of a class above its own: its type alone, its text or hash as well, or
+other methods."""
+_TEXTS = frozenset({"__repr__", "__str__", "__format__", "__hash__"})
 _SILENT = frozenset(
     (
         *(
@@ -212,6 +222,31 @@ _SILENT = frozenset(
     )
 )
 """What a class may have of its own and still be compared and reckoned with as the one above."""
+_OF_EVERY_CLASS = frozenset(
+    (
+        *(
+            "__module__",
+            "__qualname__",
+            "__dict__",
+            "__weakref__",
+            "__slots__",
+            "__annotations__",
+            "__orig_bases__",
+        ),
+        *("__parameters__", "__match_args__", "__abstractmethods__", "__static_attributes__", "__firstlineno__"),
+        *(
+            "__replace__",
+            "__getstate__",
+            "__copy__",
+            "__deepcopy__",
+            "__annotate_func__",
+            "__signature__",
+            "__new_member__",
+            "__set_name__",
+        ),
+    )
+)
+"""What says nothing of how a value of the class behaves where it was made."""
 
 
 def reduction(value: object) -> int:
@@ -226,7 +261,10 @@ def reduction(value: object) -> int:
     if above is None:
         return 0
     own = {name for base in kind.__mro__[: kind.__mro__.index(above)] for name in vars(base)}
-    return ANOTHER_TYPE if own.intersection(dir(above)) <= _SILENT else ANOTHER_WAY
+    special = {name for name in own if name.startswith("__") and name not in _OF_EVERY_CLASS}
+    if not special | own.intersection(dir(above)) <= _SILENT:
+        return ANOTHER_WAY
+    return ANOTHER_TEXT if own & _TEXTS else ANOTHER_TYPE
 
 
 def is_copied(value: object) -> bool:
@@ -240,9 +278,15 @@ def is_shared(value: Any, others: list[Any]) -> bool:
     import numpy
 
     held = _arrays(value)
-    if any(not one.flags.writeable for one in held):
+    if any(not one.flags.writeable or _overlaps(one) for one in held):
         return True
     return any(numpy.may_share_memory(one, other) for each in others for other in _arrays(each) for one in held)
+
+
+def _overlaps(array: Any) -> bool:
+    """Whether items of an array may lie in one place."""
+    reach = sum((size - 1) * abs(step) for size, step in zip(array.shape, array.strides, strict=True))
+    return bool(array.nbytes > reach + array.itemsize)
 
 
 def _arrays(value: Any) -> list[Any]:

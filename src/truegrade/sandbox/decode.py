@@ -6,6 +6,7 @@ from truegrade.sandbox.encode import make_again
 from truegrade.sandbox.wire import (
     COMPLEX,
     DESCRIBED,
+    FALSE,
     FLOAT,
     LENGTH,
     MAX_CHARACTER,
@@ -267,7 +268,7 @@ def _spread(keys: list[Any]) -> list[Any]:
 
 def _opaque(reader: _Decoder) -> Unsupported:
     reader.solid = False
-    return Unsupported(reader.text()[:MAX_NAME])
+    return Unsupported(reader.text()[: MAX_NAME + len(FALSE)])
 
 
 _HALF = 2

@@ -9,6 +9,7 @@ from types import GeneratorType
 
 from truegrade.sandbox.wire import (
     COMPLEX,
+    FALSE,
     FLOAT,
     LENGTH,
     MAX_BASES,
@@ -344,8 +345,8 @@ class _Encoder:
     def opaque(self, value: Any) -> None:
         if self.strict:
             raise Unencodable(value)
-        name = value.type_name if type(value) is Unsupported else type(value).__name__
-        self.sized(b"U", name[:MAX_NAME].encode("utf-8", "replace"))
+        name = (value.type_name if type(value) is Unsupported else type(value).__name__)[:MAX_NAME]
+        self.sized(b"U", f"{name}{'' if _is_true(value) else FALSE}".encode("utf-8", "replace"))
 
     def items(self, tag: bytes, items: Iterable[Any], depth: int) -> None:
         held = list(items)
@@ -451,6 +452,14 @@ class _Encoder:
         if any(part.bit_length() > 8 * MAX_FRACTION_BYTES for part in parts):
             raise ValueTooLarge("a fraction of more than 32768 bits")
         self.several(b"q", parts, depth)
+
+
+def _is_true(value: object) -> bool:
+    """Whether an object is true; so is one that does not say."""
+    try:
+        return bool(value)
+    except Exception:
+        return True
 
 
 _INT_HEADS = tuple(b"i" + LENGTH.pack(size) for size in range(9))

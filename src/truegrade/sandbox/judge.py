@@ -27,6 +27,7 @@ import re
 import resource
 import sys
 from _socket import CMSG_SPACE, socket  # `socket` costs a starting judge 7 ms
+from _thread import RLock
 from collections import deque
 from marshal import loads
 from math import ceil
@@ -108,6 +109,10 @@ _OF_VALUES = {
 """What operators and methods of plain data raise: the next sample's tests are as they would be without."""
 
 
+_OF_OURS = (Unsupported.__name__, f"_{Remote.__name__}__")
+"""Words of messages that Python makes of what stands for an object of the program."""
+
+
 class Over(BaseException):
     """Unwinds the tests: whatever they catch, the verdict stands in `Link.over`."""
 
@@ -145,6 +150,8 @@ class Link:
         """Names of what stood there before the tests ran, which the program knows as well."""
         self.mirror: Mirror | None = None
         """Of the tests' working folder, where files cross."""
+        self.lock = RLock()
+        """Held for a call and its answer: tests may call from several threads."""
         self._ahead: deque[tuple[bytes, bytes]] = deque()
         """Token and frame of the calls that are sent and not yet made."""
 
@@ -192,6 +199,10 @@ class Link:
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program's function returns, or raises."""
+        with self.lock:
+            return self._in_turn(name, args, kwargs)
+
+    def _in_turn(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.over is not None:
             raise Over
         if self.mirror is None:
@@ -497,7 +508,7 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
         return RUNTIME_ERROR, _text(error) + place
     facts = [f"expected {expected}"] if expected else []
     facts += [f"the program returned {short(value)}" for value in returned if asked]
-    detail = "; ".join([f"`{where}` failed" if where else "a test failed", *facts])
+    detail = "; ".join([f"`{where}` failed" if where else "a test failed", *facts]).replace(f"{TESTS_MODULE}.", "")
     if isinstance(error, AssertionError):
         return WRONG_ANSWER, detail
     if not link.touched or cannot_run(error, tests):
@@ -506,8 +517,6 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     if isinstance(error, MemoryError):
         return MEMORY_LIMIT, detail
     words = _text(error)
-    if f"'{Unsupported.__name__}'" in words:
-        words = f"{type(error).__name__}: the program returned an object that does not cross to the tests"
     return WRONG_ANSWER, f"{words}: {detail}"
 
 
@@ -516,6 +525,8 @@ def _text(error: BaseException) -> str:
         message = str(error)[:MAX_MESSAGE]
     except Exception:
         message = ""
+    if any(name in message for name in _OF_OURS):
+        message = "what the program gave does not cross to the tests"
     name = type(error).__name__
     return f"{name}: {message}" if message else name
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from marshal import dumps
 from sys import getrefcount
 
-from truegrade.sandbox.carried import ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
+from truegrade.sandbox.carried import ANOTHER_TEXT, ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
 from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
@@ -42,6 +42,8 @@ SAME_BY, ASSERTED_BY = "truegrade_same", "truegrade_asserted"
 VALUE_BY = "truegrade_value"
 """What asks the program for what one of its names is bound to."""
 _TYPES = frozenset({"type", "__class__"})
+_TEXTS = frozenset({*_TYPES, "repr", "str", "format", "ascii", "hash", "print", "f"})
+_NO_WORDS = frozenset[str]()
 _HELD_BY_TABLE = 2
 """References to a carried value that nobody else holds, that of the question included."""
 MAX_REQUESTS = 100_000
@@ -277,7 +279,8 @@ class StandIns(ObjectTable):
         if self.reduced:
             self.doubts.add("the tests hand over a value of a class of their own")
         reduced, rebound = self.told.get("reduced"), self.told.get("rebound")
-        if reduced == ANOTHER_WAY or (reduced == ANOTHER_TYPE and not self.words.isdisjoint(_TYPES)):
+        asked = {ANOTHER_TYPE: _TYPES, ANOTHER_TEXT: _TEXTS}.get(reduced if type(reduced) is int else 0, _NO_WORDS)
+        if reduced == ANOTHER_WAY or not self.words.isdisjoint(asked):
             self.doubts.add("a value crossed as one of a class above its own")
         for name in rebound if type(rebound) is list else ():
             if name in self.words:
@@ -311,6 +314,10 @@ class StandIns(ObjectTable):
 
     def ask(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program says to one of `_ACTIONS`, or raises."""
+        with self._link.lock:
+            return self._ask(action, args, kwargs)
+
+    def _ask(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         link = self._link
         self._origin = _origin(action, args)
         self._requests_left -= 1

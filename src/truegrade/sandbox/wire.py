@@ -95,12 +95,19 @@ except ImportError:
 
 
 class Unsupported:
-    """An object of a type that does not travel: truthy, and equal to nothing, itself included."""
+    """An object of a type that does not travel: equal to nothing, itself included, and true as it is where it is.
 
-    __slots__ = ("type_name",)
+    Args:
+        type_name: of the object; a NUL at its end, which no name of a type has, says that the object is false.
+    """
+
+    __slots__ = ("_true", "type_name")
 
     def __init__(self, type_name: str) -> None:
-        self.type_name = type_name
+        self.type_name, self._true = type_name.rstrip(FALSE), not type_name.endswith(FALSE)
+
+    def __bool__(self) -> bool:
+        return self._true
 
     def __eq__(self, other: object) -> bool:
         return False
@@ -109,6 +116,10 @@ class Unsupported:
 
     def __repr__(self) -> str:
         return f"<{self.type_name} object>"
+
+
+FALSE = "\0"
+"""Behind the name of the type of a false object."""
 
 
 def encoded(encode: Callable[[object], bytes], value: object) -> bytes:
