@@ -39,23 +39,26 @@ def policy_turns(conversation: Any) -> list[str]:
     return [*_with_whole_thoughts([turn for text in texts for turn in turns_of_text(text)])]
 
 
-def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
-    """The last turn that holds an answer: a program that implements the entry point, else any code; else the last
-    turn that says anything, and an empty text where none does.
+def answering_turns(turns: Sequence[str], entry_point: str | None = None) -> list[int]:
+    """Places of the turns that hold an answer: a program that implements the entry point; where none does, any
+    code; else of the last turn that says anything, or of the last.
 
     Args:
-        turns: of the model.
+        turns: of the model, one at least.
         entry_point: function that the tests call, where that is known.
     """
-    last_first = [turn for turn in reversed(list(turns)) if turn.strip()]
-    if len(last_first) < 2:
-        return last_first[0] if last_first else ""
-    weights = []
-    for turn in last_first:
-        weights.append(code_weight(turn, entry_point or ""))
-        if weights[-1] is Weight.ANSWER:
-            return turn
-    return last_first[weights.index(max(weights))]
+    said = [place for place, turn in enumerate(turns) if turn.strip()] or [len(turns) - 1]
+    if len(said) == 1:
+        return said
+    weights = {place: code_weight(turns[place], entry_point or "") for place in said}
+    most = max(weights.values())
+    return [place for place in said if weights[place] is most] if most > Weight.NOTHING else said[-1:]
+
+
+def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
+    """The last of the turns that hold an answer (`answering_turns`); empty where none says anything."""
+    turns = [turn for turn in turns if turn.strip()]
+    return turns[answering_turns(turns, entry_point)[-1]] if turns else ""
 
 
 def _with_whole_thoughts(turns: Sequence[Turn]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from truegrade.apps.rewards import rllm, trl, verl
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.records import PolicyReply, RewardError
 from truegrade.apps.rewards.telemetry import Telemetry
+from truegrade.errors import UserError
 
 RIGHT, WRONG = (f"```python\ndef add(a, b):\n    return a {sign} b\n```" for sign in "+-")
 TESTS = ["assert add(1, 2) == 3"]
@@ -119,3 +120,58 @@ def test_the_services_routes_for_rewards_read_turns():
         assert answer.json()["rewards"] == [*TEXTS.values()], answer.text
         query = {"query": ["Q" + text for text in TEXTS], "prompts": ["Q"] * 3, "labels": [TESTS] * 3}
         assert http.post("/openrlhf", json=query).json()["rewards"] == [*TEXTS.values()]
+
+
+TURNS = [
+    ([said(WRONG), said(RIGHT), said("Done.")], (1, 2), 2, 1.0, 1.0),
+    ([said(RIGHT), said(WRONG)], (1, 2), 1, -1.0, 1.0),
+    (
+        [said("Let me think."), said(WRONG), {"role": "tool", "content": RIGHT}, said(WRONG)],
+        (2, 3),
+        None,
+        0.0,
+        0.0,
+    ),
+    ([said("I cannot.")], (1,), None, 0.0, 0.0),
+    (f"{WRONG}\n<observation>\n{RIGHT}\n</observation>\n{RIGHT}", (1, 2), 2, 1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_each_turn_has_its_reward(sync):
+    replies = [
+        PolicyReply(ground_truth=TESTS, **({"text": each} if isinstance(each, str) else {"messages": each}))
+        for each, *_ in TURNS
+    ]
+    with RewardGrader() as grader:
+        found = grader.grade_turns_sync(replies) if sync else asyncio.run(grader.grade_turns(replies))
+    told = [(one.places, one.fix_at, one.gain, one.best.value) for one in found]
+    assert told == [tuple(due) for _, *due in TURNS]
+
+
+def test_what_is_not_known_of_a_turn_is_not_paid_as_wrong():
+    with RewardGrader() as grader:
+        (found,) = grader.grade_turns_sync([PolicyReply(messages=[said(WRONG), said(RIGHT)], ground_truth=[])])
+    assert (found.fix_at, found.gain, found.best.value) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "answer, messages, value",
+    [
+        ("last", [said(RIGHT), said(WRONG)], 0.0),
+        ("any", [said(RIGHT), said(WRONG)], 1.0),
+        ("any", [said(WRONG), {"role": "tool", "content": RIGHT}], 0.0),
+        ("any", [], None),
+        ("joined", [said(f"{RIGHT}\nSo"), said("it is.")], 1.0),
+        ("joined", [said(WRONG), {"role": "tool", "content": RIGHT}], 0.0),
+        ("joined", [said(RIGHT), said(WRONG)], 0.0),
+    ],
+)
+def test_which_turns_are_paid_may_be_chosen(answer, messages, value):
+    paid = trl.truegrade_reward(unknown="none", answer=answer)(completions=[messages], ground_truth=[TESTS])
+    assert paid == [value]
+
+
+def test_there_are_three_ways_to_choose_turns():
+    with pytest.raises(UserError, match="`answer`: 'first' is none of last, any, joined"):
+        RewardGrader(answer="first")

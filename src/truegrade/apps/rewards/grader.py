@@ -34,8 +34,9 @@ from truegrade.apps.rewards.records import (
     Truncated,
     TruthCache,
 )
+from truegrade.apps.rewards.turns import ANSWERS, Answer, TurnRewards, by_reply, graded_turns
 from truegrade.errors import UserError
-from truegrade.extraction.conversations import answering_turn, policy_turns
+from truegrade.extraction.conversations import policy_turns
 from truegrade.extraction.observations import POLICY_ROLES
 from truegrade.grading.marks import TAMPERING
 from truegrade.records import Reason
@@ -65,6 +66,7 @@ READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "retry_s": (float, "not a number of seconds"),
     "tampering": (float, "not a number"),
     "truncated": (str, ""),
+    "answer": (str, ""),
     "tests_inside": (_yes, "neither 1 nor 0"),
     "workers": (int, "not a whole number"),
 }
@@ -121,6 +123,8 @@ class RewardGrader:
         retry_s: seconds that a reply's grading may take at most, the waiting included.
         tampering: the value paid where the program set out to change its own verdict.
         truncated: ``fail`` takes the verdict on a reply that was cut off; ``none`` gives None without grading it.
+        answer: of a conversation, ``last`` grades the model's last turn that holds an answer, ``any`` each of
+            these and pays the best, ``joined`` all of its turns as one text.
         tests_inside: whether a pass of `strict` is paid whose tests ran in the program's process, where it can be
             forged; else nothing is known of it.
         limits: `RewardLimits`, or a mapping of its fields, in place of the profile's.
@@ -144,6 +148,7 @@ class RewardGrader:
         retry_s: float = 600.0,
         tampering: float = 0.0,
         truncated: Truncated = "fail",
+        answer: Answer = "last",
         tests_inside: bool = False,
         limits: RewardLimits | Mapping[str, Any] | None = None,
         telemetry: RewardObserver | None = None,
@@ -152,13 +157,15 @@ class RewardGrader:
             raise UserError(f"`on_error`: {on_error!r} is neither retry nor raise nor a number")
         if truncated not in ("fail", "none"):
             raise UserError(f"`truncated`: {truncated!r} is neither fail nor none")
+        if answer not in ANSWERS:
+            raise UserError(f"`answer`: {answer!r} is none of {', '.join(ANSWERS)}")
         if workers is not None and workers < 1:
             raise UserError(f"`workers`: {workers} is not above 0")
         if not retry_s > 0:
             raise UserError(f"`retry_s`: {retry_s} is not above 0")
         self.scheme = Scheme.parse(scheme)
         self.on_error, self.retry_s, self.tampering, self.truncated = on_error, retry_s, tampering, truncated
-        self.telemetry = telemetry
+        self.answer, self.telemetry = answer, telemetry
         self.benchmark = None if benchmark is None else benchmark if url else _absolute(benchmark)
         self._settings: dict[str, Any] = {
             "url": url,
@@ -171,6 +178,7 @@ class RewardGrader:
             "retry_s": retry_s,
             "tampering": tampering,
             "truncated": truncated,
+            "answer": answer,
             "tests_inside": tests_inside,
             "limits": (limited := _limits(limits)),
             "telemetry": telemetry,
@@ -213,7 +221,12 @@ class RewardGrader:
             RewardError: nothing is known of a reply, where `on_error` says to raise.
             SandboxError: programs cannot be run on this node, or only at protection level 1.
         """
+        if self.answer == "any":
+            return [each.best for each in await self.grade_turns(replies)]
         replies = [self._read(reply) for reply in replies]
+        return await self._graded(replies)
+
+    async def _graded(self, replies: Sequence[PolicyReply]) -> list[Reward]:
         known = self._begin(replies)
         waiting = [asyncio.wrap_future(it) for it in known if isinstance(it, Future)]
         if waiting:
@@ -229,7 +242,21 @@ class RewardGrader:
 
     def grade_sync(self, replies: Sequence[PolicyReply]) -> list[Reward]:
         """The same where there is no event loop; raises as `grade` does."""
-        replies = [self._read(reply) for reply in replies]
+        if self.answer == "any":
+            return [each.best for each in self.grade_turns_sync(replies)]
+        return self._graded_sync([self._read(reply) for reply in replies])
+
+    async def grade_turns(self, replies: Sequence[PolicyReply]) -> list[TurnRewards]:
+        """The rewards of each turn of the model that holds an answer, reply by reply; raises as `grade`."""
+        turns = [graded_turns(reply, self._called) for reply in replies]
+        return by_reply(turns, await self._graded([one for of in turns for _, one in of]))
+
+    def grade_turns_sync(self, replies: Sequence[PolicyReply]) -> list[TurnRewards]:
+        """The same where there is no event loop."""
+        turns = [graded_turns(reply, self._called) for reply in replies]
+        return by_reply(turns, self._graded_sync([one for of in turns for _, one in of]))
+
+    def _graded_sync(self, replies: Sequence[PolicyReply]) -> list[Reward]:
         known = self._begin(replies)
         futures = [it for it in known if isinstance(it, Future)]
         try:
@@ -270,16 +297,19 @@ class RewardGrader:
         return known
 
     def _read(self, reply: PolicyReply) -> PolicyReply:
-        """The reply with the turn alone that is graded; its messages are left where none is the model's."""
-        if reply.messages is None and reply.form != "reply":
-            return reply
+        """The reply with the text alone that is graded; its messages are left where none is the model's."""
+        if self.answer == "last":
+            return graded_turns(reply, self._called)[-1][1]
         turns = policy_turns(reply.text if reply.messages is None else reply.messages)
-        if not turns:
+        if not turns or (reply.messages is None and reply.form != "reply"):
             return reply
-        called = reply.entry_point
-        if len(turns) > 1 and called is None and (problem := self._problem(reply)) is not None:
-            called = problem.entry_point
-        return msgspec.structs.replace(reply, text=answering_turn(turns, called), messages=None)
+        return msgspec.structs.replace(reply, text="\n\n".join(turns), messages=None)
+
+    def _called(self, reply: PolicyReply) -> str | None:
+        """The function that a reply is to define, where that is known."""
+        if reply.entry_point is not None or (problem := self._problem(reply)) is None:
+            return reply.entry_point
+        return problem.entry_point
 
     def _question(self, reply: PolicyReply, deadline: float) -> RewardQuestion | AnswerGiven:
         if reply.messages is not None:
