@@ -4,12 +4,14 @@ manifest.json    what was measured: battery, graders, data, versions
 problems.jsonl   each problem whose probes are complete, with what its oracle rests on
 probes.jsonl     the probes, with their witnesses
 verdicts.jsonl   what each grader said of each probe
+batches.jsonl    what it said of replies in batches
 own-tests.jsonl  what strict says, by the tests of the problem, of programs that a grader accepted
 findings.jsonl, summary.json, report.html   made anew from these at the end
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import TypeVar
 
 import msgspec
 
+from truegrade.apps.assay.batches import BatchSaid
 from truegrade.apps.assay.measures import AssaySummary
 from truegrade.apps.assay.records import AssayFinding, Battery, Probe, Said
 from truegrade.errors import BadRecord, UserError
@@ -28,6 +31,7 @@ MANIFEST = "manifest.json"
 PROBLEMS = "problems.jsonl"
 PROBES = "probes.jsonl"
 VERDICTS = "verdicts.jsonl"
+BATCHES = "batches.jsonl"
 OWN = "own-tests.jsonl"
 FINDINGS = "findings.jsonl"
 SUMMARY = "summary.json"
@@ -67,7 +71,7 @@ class AssayManifest(msgspec.Struct, frozen=True, kw_only=True):
     setups: dict[str, str] = {}
     """Foreign grader to a hash of its file and of how it is called: what would change its verdicts."""
     one_at_a_time: tuple[str, ...] = ()
-    """Graders of replies: a trainer hands them batches, the assay one reply at a time."""
+    """Graders of replies, which are sent one at a time at first."""
     schema: int = 1
     environment: dict[str, str] = {}
     """Versions; they decide nothing about whether an assay may go on."""
@@ -164,6 +168,13 @@ class AssayFolder:
     def said(self) -> Iterator[Said]:
         """What graders said."""
         return self._lines(VERDICTS, Said)
+
+    def said_of_batches(self) -> dict[str, list[BatchSaid]]:
+        """What graders said of batches, by grader."""
+        found = defaultdict[str, list[BatchSaid]](list)
+        for row in self._lines(BATCHES, BatchSaid):
+            found[row.grader].append(row)
+        return found
 
     def own_verdicts(self) -> dict[str, bool]:
         """Id of an accepted program to whether the tests of its problem accept it under ``strict``."""

@@ -122,6 +122,41 @@ class FlipMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """And of those that are usually refused."""
 
 
+class BatchMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """Replies that were sent in batches (`truegrade.apps.assay.batches`)."""
+
+    batches: int
+    """That got a reward for each reply."""
+    at_once: bool = True
+    """Whether the grader is called with batches; else their replies were sent one after the other."""
+    sizes: tuple[int, ...]
+    """Of all that were sent, rising."""
+    problems: int
+    right: int
+    """Right replies with a verdict."""
+    refused: int
+    """Of these."""
+    wrong: int
+    """Replies with a verdict that solve nothing."""
+    paid: int
+    """Of these."""
+    cause: str = ""
+    """What the grader does, if that gives all its verdicts; empty where none flipped, or it is not known."""
+    short: str = ""
+    """How a list of rewards had another length than its batch; empty where none had."""
+    unanswered: int = 0
+    """Batches that got no list."""
+    why: str = ""
+    """Why one got none."""
+    relative: bool = False
+    """Whether rewards hang on the other replies to a problem, and rank the right ones above the others."""
+
+    @property
+    def flipped(self) -> bool:
+        """Whether a verdict flipped beside other replies."""
+        return self.paid + self.refused > 0
+
+
 class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
     """Programs that solve nothing, and which of them the grader pays."""
 
@@ -237,7 +272,14 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int = 0
     """Problems whose tests have not the form that the grader takes: nothing of them was sent."""
     one_at_a_time: bool = False
-    """Whether the grader is one of replies, which a trainer hands over in batches: each was sent by itself."""
+    """Whether the grader is one of replies, and each was sent by itself alone."""
+    batches: BatchMeasure | None = None
+    """Of a foreign grader."""
+
+    @property
+    def all_paid(self) -> int:
+        """Programs that solve nothing and were paid, alone or in a batch."""
+        return self.unearned.all_paid + (self.batches.paid if self.batches else 0)
 
     @property
     def unknown(self) -> str:
@@ -342,7 +384,7 @@ VALUES: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType
 
 COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
     {
-        "forgeable": lambda measure: None if measure.forgeable is None else measure.unearned.all_paid,
+        "forgeable": lambda measure: None if measure.forgeable is None else measure.all_paid,
         "open_channels": lambda measure: len(measure.open_channels) if _cheats(measure) else None,
         "no_verdict": lambda measure: sum(measure.unanswered.values()),
     }
@@ -365,6 +407,7 @@ _RESTS_ON: Mapping[str, Callable[[GraderMeasure], object]] = MappingProxyType(
         **dict.fromkeys(("accepts_anything", "judged_by_another"), _of_class("stub")),
         **dict.fromkeys(("reference_refused", "refuses_kind", "right_refused"), _of_class("right")),
         **dict.fromkeys(("decided_by_text", "overlooks_difference"), lambda measure: measure.differences),
+        "depends_on_batch": lambda measure: measure.batches,
         "flaky_verdict": lambda measure: measure.flips.sends,
         "looser_than_tests": lambda measure: measure.unearned.natural,
         "must_fail_accepted": _of_class("must-fail"),

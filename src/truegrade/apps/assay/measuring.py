@@ -25,6 +25,8 @@ from truegrade.apps.assay.acceptance import (
     problem_counts,
     settle,
 )
+from truegrade.apps.assay.batch_faults import measure_batches
+from truegrade.apps.assay.batches import BatchSaid
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.apps.assay.records import BY_CONSTRUCTION, CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.apps.assay.targets.calls import NOT_PUT
@@ -48,6 +50,7 @@ SHOWN = 20
 
 _UNPUT = NOT_PUT.rstrip(":")
 NOTHING: Mapping[str, bool] = MappingProxyType({})
+NO_BATCHES: Mapping[str, Sequence[BatchSaid]] = MappingProxyType({})
 
 _CLASSES: tuple[ProbeClass, ...] = get_args(ProbeClass)
 _WRONG: tuple[ProbeClass, ...] = (*NATURAL, "stub")
@@ -63,6 +66,7 @@ def measure(
     graders: Sequence[str] = (),
     own: Mapping[str, bool] = NOTHING,
     one_at_a_time: Collection[str] = (),
+    batches: Mapping[str, Sequence[BatchSaid]] = NO_BATCHES,
 ) -> tuple[tuple[GraderMeasure, ...], list[AssayFinding]]:
     """Measure every grader on every benchmark that it was sent probes of.
 
@@ -77,6 +81,7 @@ def measure(
         graders: in whose order the measures come; graders that are not named here follow, sorted by name.
         own: id of an accepted program to whether the problem's own tests accept it under ``strict``.
         one_at_a_time: graders of replies.
+        batches: grader to what it said of batches.
     """
     by_benchmark: dict[str, list[Probe]] = defaultdict(list)
     for probe in sorted(probes, key=lambda probe: probe.id):
@@ -88,9 +93,13 @@ def measure(
         verdicts = settled[grader]
         for benchmark, battery in sorted(by_benchmark.items()):
             if any(probe.id in verdicts.given for probe in battery):
-                one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at, own)
+                rows = [
+                    row for row in batches.get(grader, ()) if problems.get(row.items[0].problem_id) is not None
+                ]
+                rows = [row for row in rows if problems[row.items[0].problem_id].benchmark == benchmark]
+                one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at, own, rows)
                 measured = one.measure(benchmark)
-                alone = grader in one_at_a_time
+                alone = grader in one_at_a_time and not (measured.batches and measured.batches.at_once)
                 measures.append(
                     structs.replace(
                         measured,
@@ -114,6 +123,7 @@ class _GraderOnBenchmark:
         confidence: float,
         pass_at: float | None,
         own: Mapping[str, bool],
+        batches: Sequence[BatchSaid],
     ) -> None:
         self._grader, self._probes, self._verdicts = grader, probes, verdicts
         self._problems, self._confidence, self._own = problems, confidence, own
@@ -121,6 +131,10 @@ class _GraderOnBenchmark:
         self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
         self._unearned = paying.UnearnedPrograms(probes, self._acceptance, own)
         self._another = paying.judged_by_another(probes, self._acceptance, self._steadiness.explains)
+        references = {
+            one.problem_id: one for one in reversed(probes) if one.kind == "right" and one.origin == REFERENCE
+        }
+        self._batches = measure_batches(batches, self._acceptance, references, self._steadiness.explains)
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -162,7 +176,8 @@ class _GraderOnBenchmark:
             j_bootstrap=of(error_rates.j_bootstrap_span),
             j_adversarial=float(Fraction(right.accepted, right.probes) - best[1]) if right and best else None,
             best_cheat=best[0] if best and best[1] else "",
-            forgeable=unearned.all_paid > 0,
+            forgeable=unearned.all_paid > 0 or (self._batches is not None and self._batches.paid > 0),
+            batches=self._batches,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences={
@@ -346,6 +361,7 @@ class _GraderOnBenchmark:
         loose = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
         differ = f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
         paid = f"{paying.paid_in_words(unearned)}; the shortest is named"
+        batches = paying.batches_in_words(self._batches)
         for found, code, said, ids in (
             (flips.flips or self._flaky, "flaky_verdict", differ, self._flaky[:SHOWN]),
             (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
@@ -356,6 +372,7 @@ class _GraderOnBenchmark:
                 for one in self._causes()
             ),
             (unearned.loose, "looser_than_tests", loose, ()),
+            (batches, "depends_on_batch", batches, ()),
         ):
             if found:
                 yield self._finding(code, said, ids)

@@ -25,7 +25,7 @@ from truegrade.apps.assay.acceptance import (
     solves_nothing,
 )
 from truegrade.apps.assay.cheats import CHANNELS, CLOSES
-from truegrade.apps.assay.measures import ShortestPaid, UnearnedPay
+from truegrade.apps.assay.measures import BatchMeasure, ShortestPaid, UnearnedPay
 from truegrade.apps.assay.probes.mutants import BEHIND, ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
 from truegrade.apps.assay.probes.right import FORMS, NEEDS, NO_FENCE
 from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
@@ -251,6 +251,19 @@ def judged_by_another(
         paid,
         blurs=bool(refused),
     )
+
+
+def batches_in_words(of: BatchMeasure | None) -> str:
+    """What flips verdicts in batches, or that rewards are missing; empty where nothing does."""
+    if of is None or not (of.flipped or of.short):
+        return ""
+    said = [f"gives {of.short}"] if of.short else []
+    if of.flipped:
+        paid = f"{of.paid} of {of.wrong} replies that solve nothing are accepted"
+        refused = f"{of.refused} of {of.right} right ones are refused"
+        found = " and ".join(each for each, number in ((paid, of.paid), (refused, of.refused)) if number)
+        said.append(f"{of.cause or 'judges a reply by what stands beside it or came before'}: {found}")
+    return f"{'in batches' if of.at_once else 'in another order'} it {'; it '.join(said)}"
 
 
 _LEAST_DECIDED = 5

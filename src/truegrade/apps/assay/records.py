@@ -173,6 +173,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "channel_open": "a cheat is accepted, its twin with the hook cut refused, beyond what flips explain",
         "cheat_stays": "after a cheat the verdict on another program changes: the cheat stays in the grader",
         "decided_by_text": "the length or a word of a wrong program decides whether it is accepted",
+        "depends_on_batch": "what stands beside a reply in a batch flips its verdict, or rewards are missing",
         "flaky_verdict": "the same honest program got different verdicts when it was sent again",
         "grader_died": "the grader ended while it graded a program, and was started again",
         "grader_hung": "the grader gave no answer in its time, and was started again",

@@ -17,9 +17,19 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.apps.assay.acceptance import Acceptance, settle
+from truegrade.apps.assay.acceptance import Acceptance, GraderVerdicts, settle
+from truegrade.apps.assay.batches import BatchSaid, plan_batches, said_of_batch
 from truegrade.apps.assay.building import ProblemBuilder
-from truegrade.apps.assay.folder import OWN, PROBES, PROBLEMS, SUMMARY, AssayFolder, AssayManifest, BuiltProblem
+from truegrade.apps.assay.folder import (
+    BATCHES,
+    OWN,
+    PROBES,
+    PROBLEMS,
+    SUMMARY,
+    AssayFolder,
+    AssayManifest,
+    BuiltProblem,
+)
 from truegrade.apps.assay.measures import AssaySummary
 from truegrade.apps.assay.measuring import measure
 from truegrade.apps.assay.paying import UnearnedPrograms
@@ -27,7 +37,7 @@ from truegrade.apps.assay.probes.labelled import ClaimedProbe
 from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Probe, Said
 from truegrade.apps.assay.reporting import words
 from truegrade.apps.assay.sending import send, wanted
-from truegrade.apps.assay.targets import Target
+from truegrade.apps.assay.targets import BatchTarget, Target
 from truegrade.apps.assay.targets.opening import ProfileTarget
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
@@ -170,16 +180,49 @@ def run_assay(
     unusable: dict[str, str] = {}
     for target in request.targets:
         try:
-            send(
+            goes_on = send(
                 target, probes, request.problems, request.folder, request.manifest, progress, notice,
                 partial(tell_so_far, request, notice, target.name),
             )  # fmt: skip
+            if goes_on and isinstance(target, BatchTarget):
+                _send_batches(target, target.name, probes, request, progress)
         except UserError as error:  # the others are measured all the same
             unusable[target.name] = str(error)
     if unusable and len(unusable) == len(request.targets):
         raise UserError("; ".join(unusable.values()))
     _judge_by_own_tests(request, probes, progress)
     return count(request.folder, request.problems, request.confidence), unusable
+
+
+def _send_batches(
+    target: BatchTarget, name: str, probes: Sequence[Probe], request: AssayRequest, progress: Progress
+) -> None:
+    """Send a grader replies in batches, a conversation at a time; one that is all written is not held again."""
+    folder, manifest = request.folder, request.manifest
+    verdicts = settle(folder.said()).get(name, GraderVerdicts())
+    acceptance = Acceptance(probes, verdicts, manifest.pass_at)
+    talks = plan_batches(probes, request.problems, acceptance, manifest.battery.seed)
+    rows = folder.said_of_batches()[name]
+    told = {(row.talk, row.place): row.items for row in rows}
+    number = sum(map(len, talks))
+    progress.start(
+        f"grade in {'batches' if target.takes_batches else 'other orders'} as {name}", total=number, done=0
+    )
+    try:
+        with folder.append(BATCHES, BatchSaid) as journal:
+            for talk, batches in enumerate(talks):
+                made = [tuple(reply.item for reply in batch) for batch in batches]
+                if all(told.get((talk, place)) == items for place, items in enumerate(made)):
+                    continue
+                sent = [[reply.sent for reply in batch] for batch in batches]
+                with closing(target.grade_batches(sent)) as answers:  # type: ignore[type-var]
+                    for place, items in enumerate(made):
+                        answer, at_once = next(answers, None), target.takes_batches
+                        journal.append(said_of_batch(name, talk, place, items, answer, at_once=at_once))
+                        progress.advance()
+                journal.sync()
+    finally:
+        progress.finish()
 
 
 LONG_S = 10.0
@@ -349,7 +392,7 @@ def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: floa
     probes = list(folder.probes())
     measures, findings = measure(
         probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders,
-        own=folder.own_verdicts(), one_at_a_time=manifest.one_at_a_time,
+        own=folder.own_verdicts(), one_at_a_time=manifest.one_at_a_time, batches=folder.said_of_batches(),
     )  # fmt: skip
     lines = folder.built()
     built = [lines[name] for name in problems if name in lines]

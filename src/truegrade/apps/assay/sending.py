@@ -143,11 +143,14 @@ def send(
     progress: Progress,
     notice: Notice = ignore,
     decided: Callable[[float], object] = lambda _: None,
-) -> None:
+) -> bool:
     """Send a grader what it has not been sent yet; one that gave no verdict at all is asked again from the start.
 
     ``notice`` is told how long it takes, and ``decided``, once it is known whether cheating pays, how many seconds
     what is left takes.
+
+    Returns:
+        Whether it can be asked more: a cheat that stays in one that cannot be started anew meets whatever follows.
 
     Raises:
         UserError: it cannot be used, or gives no verdict; it is not asked for long then.
@@ -192,6 +195,7 @@ def send(
                 resend()
     finally:
         progress.finish()
+    return not heard.spoiled
 
 
 def _in_parts(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ShortestPaid
-from truegrade.apps.assay.paying import paid_in_words, weak_in_words
+from truegrade.apps.assay.paying import batches_in_words, paid_in_words, weak_in_words
 from truegrade.report import format as fmt
 from truegrade.report.document import Cell, Worded
 from truegrade.statistics.error_rates import rogan_gladen
@@ -86,13 +86,31 @@ def answer(measure: GraderMeasure) -> str:
 
     "No" says how much was tried. It is not said of a grader that accepts no reference, or was sent no cheat.
     """
-    return f"{_answer(measure)}{'; replies were sent one at a time' if measure.one_at_a_time else ''}"
+    alone = "replies were sent one at a time" if measure.one_at_a_time else ""
+    return "; ".join(filter(None, (_answer(measure), alone, _in_batches(measure))))
+
+
+def _in_batches(measure: GraderMeasure) -> str:
+    """What batches changed, or over which ones nothing did; empty of a grader that is called with single replies
+    and says the same of them in another order."""
+    of = measure.batches
+    if of is None or batches_in_words(of) or not of.at_once:
+        return "" if of is None else batches_in_words(of)
+    if of.unanswered and not of.sizes[1:]:
+        return f"in batches not measured: {of.why}"
+    silent = f", and no rewards for {of.unanswered} others ({of.why})" if of.unanswered else ""
+    sizes = f"{', '.join(map(str, of.sizes[:-1]))} and {of.sizes[-1]}"
+    return f"no verdict changed in {of.batches} batches of {sizes} replies{silent}"
 
 
 def _answer(measure: GraderMeasure) -> str:
     sent = [channel for channel in measure.channels if channel.probes]
     through = f"{len(measure.open_channels)} of {fmt.plural(len(sent), 'channel')}"
     named = f" ({', '.join(measure.open_channels)})" if measure.open_channels else ""
+    if measure.forgeable and not measure.unearned.all_paid:
+        return (
+            f"yes, beside other replies; alone 0 of {fmt.plural(measure.unearned.all_tried, 'program')} were paid"
+        )
     if measure.forgeable:
         stubs, cheats = (measure.unearned.by_kind.get(kind, (0, 0))[0] for kind in ("stub", "cheat"))
         by_cheats = f"{through}{named}" if measure.open_channels and cheats else ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from truegrade.apps.assay.records import Danger, Dispatch, Said
+from truegrade.apps.assay.targets.calls import Reading
 
 
 class Target(Protocol):
@@ -56,3 +57,19 @@ class Target(Protocol):
 
     def close(self) -> None:
         """End what it started; safe to call twice."""
+
+
+@runtime_checkable
+class BatchTarget(Protocol):
+    """A grader under measurement that may keep what one reply told it, or is called with several at once."""
+
+    takes_batches: bool
+    """Whether it is called with several."""
+
+    def grade_batches(self, batches: Sequence[Sequence[Dispatch]]) -> Iterator[list[Reading] | Reading]:
+        """What the grader, started anew where it can be, says of each batch, in a conversation; of the replies one
+        after the other where it does not take batches.
+
+        All replies are to problems that it was asked about before. It gives a reading for each reward, or says why
+        there is none; there are fewer answers than batches where its process ended.
+        """

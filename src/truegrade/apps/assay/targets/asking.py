@@ -13,7 +13,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
+from itertools import chain, islice
+from math import ceil
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -35,6 +38,8 @@ MOST_S, LEAST_S, TIMES_RIGHT = 60.0, 12.0, 10.0
 Limits of 10 s, which are usual, are met before the least; right programs themselves get the most."""
 TOLD_S = 10.0
 """Seconds that a grader which takes a limit with each program is told where the user names none."""
+SIDE_BY_SIDE = 4
+"""Replies of a batch for which a grader gets the time of one, before its limit."""
 _OUTPUTS_KEPT = 16
 """Problems whose reference's outputs are kept, since several are sent side by side."""
 
@@ -136,7 +141,7 @@ class ProbeAsker:
         return list(zip(inputs, values, strict=True)) if len(values) == len(inputs) else None
 
 
-class AskedTarget:
+class AskedTarget(ABC):
     """What every foreign grader has in common; ``asker`` puts probes into its words."""
 
     keeps_state: ClassVar[bool] = True
@@ -145,7 +150,7 @@ class AskedTarget:
 
     def __init__(self, asker: ProbeAsker) -> None:
         self._asker, self.name, self.danger = asker, asker.name, asker.danger
-        self.of_replies = asker.call.of_replies
+        self.of_replies, self.takes_batches = asker.call.of_replies, asker.call.batched
         self.derive_limit = asker.derive_limit
 
     @property
@@ -153,8 +158,32 @@ class AskedTarget:
         """See `truegrade.apps.assay.targets.Target`."""
         return self._asker.limit_s
 
+    def grade_batches(
+        self, batches: Sequence[Sequence[Dispatch]]
+    ) -> Iterator[list[calls.Reading] | calls.Reading]:
+        """See `truegrade.apps.assay.targets.BatchTarget`."""
+        if self._asker.call.batched:
+            asked = [[self._asker.question(one) for one in batch] for batch in batches]
+            questions = [[one for one in batch if isinstance(one, calls.ProbeQuestion)] for batch in asked]
+            most = max(map(len, batches))
+            yield from self._readings(questions, self.limit_s * max(1, ceil(most / SIDE_BY_SIDE)))
+            return
+        said = self.grade([*chain.from_iterable(batches)])
+        for batch in batches:
+            yield [calls.Reading(one.passed, one.score, one.detail) for one in islice(said, len(batch))]
 
-class OneByOneTarget(AskedTarget, ABC):
+    @abstractmethod
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.apps.assay.targets.Target`."""
+
+    def _readings(
+        self, batches: Sequence[Sequence[calls.ProbeQuestion]], limit_s: float
+    ) -> Iterator[list[calls.Reading] | calls.Reading]:
+        """What one grader that is called with batches says of each, in so many seconds at most."""
+        raise NotImplementedError
+
+
+class OneByOneTarget(AskedTarget):
     """A grader that is asked one probe after the other; groups may be graded from several threads."""
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
@@ -284,21 +313,34 @@ class CallableTarget(OneByOneTarget):
     def close(self) -> None:
         """Nothing was started."""
 
+    def _readings(
+        self, batches: Sequence[Sequence[calls.ProbeQuestion]], limit_s: float
+    ) -> Iterator[list[calls.Reading] | calls.Reading]:
+        for asked in batches:
+            value = self._called(partial(self._asker.call.payload_of_batch, asked), limit_s)
+            yield value if isinstance(value, calls.Reading) else self._asker.call.readings(*value)
+
     def _reading(self, question: calls.ProbeQuestion) -> calls.Reading:
+        call, adapted = self._asker.call, self._adapter is not None
+        value = self._called(partial(call.payload, question, adapted=adapted), self._asker.limit_s)
+        return value if isinstance(value, calls.Reading) else call.reading(*value)
+
+    def _called(self, made: Callable[[], dict[str, Any]], limit_s: float) -> tuple[Any] | calls.Reading:
+        """What the function returns, or that it returned nothing in its time."""
         answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
         def call() -> None:
             try:
-                payload = self._asker.call.payload(question, adapted=self._adapter is not None)
+                payload = made()
                 answered.put((host.called(self._function, payload, self._adapter), None))
             except BaseException as error:
                 answered.put((None, error))
 
         threading.Thread(target=call, name="grader", daemon=True).start()
         try:
-            value, error = answered.get(timeout=self._asker.limit_s)
+            value, error = answered.get(timeout=limit_s)
         except queue.Empty:
             return self._asker.late()
         if error is not None:
             return calls.no_verdict(calls.RAISED, f"{type(error).__name__}: {error}")
-        return self._asker.call.reading(value)
+        return (value,)

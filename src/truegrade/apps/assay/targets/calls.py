@@ -4,7 +4,7 @@
 and a truth value, a number or ``{"score"}`` answered; a command writes it as the last line of its stdout.
 
 ``trl``, ``trl-text``: ``f(prompts, completions, completion_ids, **columns, trainer_state, log_extra,
-log_metric)`` returns a list of numbers or None, everything by name and a batch of one here
+log_metric)`` returns a list of numbers or None, everything by name, in batches of one and of several
 (huggingface/trl@f2cd577 ``trl/trainer/grpo_trainer.py`` ``_calculate_rewards``). In conversations a completion is
 a list of messages, for ``trl-text`` a plain text. The bytes of the reply stand for the ids of its tokens, as no
 tokenizer is known. The tests stand in each column that published reward functions read them from, in those of
@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -165,6 +165,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Whether they are sent in a shape at all."""
     of_replies: bool = False
     """Whether it is handed the reply, of which a trainer hands over a batch."""
+    batched: bool = False
+    """Whether all that it is handed by name are lists with an item a reply, and it takes several at once."""
     of_trainer: tuple[str, ...] = ()
     """Names of arguments that are objects of the trainer: they cannot be sent, so `host.of_trainer` makes them."""
 
@@ -180,6 +182,19 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             raise UserError(f"`call`: {self.name} is no way to call a Python function")
         args, kwargs = self.arguments(asked)
         return {"args": list(args), "kwargs": kwargs, "trainer": list(self.of_trainer)}
+
+    def payload_of_batch(self, asked: Sequence[ProbeQuestion]) -> dict[str, Any]:
+        """The same of several replies, for a way that is `batched`."""
+        rows = [self.payload(one, adapted=False) for one in asked]
+        lists = {name: [item for row in rows for item in row["kwargs"][name]] for name in rows[0]["kwargs"]}
+        return rows[0] | {"kwargs": lists}
+
+    def readings(self, value: Any) -> list[Reading] | Reading:
+        """What the answer to a batch means, one by one; never raises."""
+        value = (
+            next((value[name] for name in _NUMBERS if name in value), value) if isinstance(value, dict) else value
+        )
+        return [*map(self.reading, value)] if isinstance(value, list) else no_verdict(SCORE, f"no list: {value}")
 
     def reading(self, value: Any) -> Reading:
         """What the answer means, of which nothing is known but that it is plain values; never raises."""
@@ -364,8 +379,14 @@ CALLS: Mapping[str, Call] = MappingProxyType(
                 ask=lambda asked, post: post({"program": asked.program, "tests": asked.tests, **asked.fields}),
                 command=True,
             ),
-            Call(name="trl", arguments=_trl, of_replies=True, of_trainer=TRL_OBJECTS),
-            Call(name="trl-text", arguments=partial(_trl, text=True), of_replies=True, of_trainer=TRL_OBJECTS),
+            Call(name="trl", arguments=_trl, of_replies=True, batched=True, of_trainer=TRL_OBJECTS),
+            Call(
+                name="trl-text",
+                arguments=partial(_trl, text=True),
+                of_replies=True,
+                batched=True,
+                of_trainer=TRL_OBJECTS,
+            ),
             Call(name="verl", arguments=_verl, of_replies=True, tests_as="taco"),
             Call(name="rllm", arguments=_rllm, of_replies=True, tests_as="lcb"),
             Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf, of_replies=True),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from pprint import pformat
 from types import MappingProxyType
@@ -28,7 +28,7 @@ from truegrade.apps.assay.targets.asking import (
     is_endless,
     is_this_machine,
 )
-from truegrade.apps.assay.targets.calls import CALLS, DIED, RAISED, Call, ProbeQuestion, no_verdict
+from truegrade.apps.assay.targets.calls import CALLS, DIED, RAISED, Call, ProbeQuestion, Reading, no_verdict
 from truegrade.apps.assay.targets.programs import files_of
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
@@ -104,6 +104,19 @@ class HostedTarget(AskedTarget):
                 done += 1
                 yield said
             left = left[done:]
+
+    def _readings(
+        self, batches: Sequence[Sequence[ProbeQuestion]], limit_s: float
+    ) -> Iterator[list[Reading] | Reading]:
+        program, call = self._program, self._asker.call
+        asked = [(program.step, call.payload_of_batch(one)) for one in batches]
+        with _talk(self._sandbox, self._source, [("open", program.settings), *asked], limit_s) as answers:
+            next(answers)  # it was opened before
+            for heard, _ in islice(answers, len(asked)):
+                if isinstance(heard, Outcome):
+                    yield self._asker.late() if heard.status == "time_limit" else no_verdict(DIED, heard.detail)
+                    return
+                yield no_verdict(RAISED, heard.error) if heard.error is not None else call.readings(heard.value)
 
     def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[ProbeQuestion | Said]) -> Iterator[Said]:
         """What one process of the grader says, up to the probe that ended it."""

@@ -1,0 +1,316 @@
+"""What decides the verdicts of a grader on replies in batches, beside the replies themselves.
+
+Each rule says what a grader with one fault says of the batches that were sent; the rule that says all that the
+grader said is the cause. A verdict flips where a reply that solves nothing is accepted, or a right one refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
+
+from truegrade.apps.assay.acceptance import Acceptance, SettledVerdict
+from truegrade.apps.assay.batches import BatchItem, BatchSaid
+from truegrade.apps.assay.measures import BatchMeasure
+from truegrade.apps.assay.records import Probe
+from truegrade.report import format as fmt
+
+Verdicts = list[bool]
+Rule = Callable[[Sequence[Sequence[BatchItem]]], list[Verdicts]]
+"""What a grader with one fault says of the batches of a conversation, in their order."""
+
+
+def _of_each(verdicts: Callable[[Sequence[BatchItem], Verdicts], Verdicts]) -> Rule:
+    """A rule that looks at one batch at a time, and finds nothing to do in a batch of one reply."""
+
+    def of(batch: Sequence[BatchItem]) -> Verdicts:
+        due = [one.is_right for one in batch]
+        return verdicts(batch, due) if len(batch) > 1 else due
+
+    return lambda talk: [of(batch) for batch in talk]
+
+
+def _kept_by(key: Callable[[BatchItem], object], *, across: bool = True, last: bool = False) -> Rule:
+    """The verdict on the first, or the last, reply with a key is that of all."""
+
+    def rule(talk: Sequence[Sequence[BatchItem]]) -> list[Verdicts]:
+        kept: dict[object, bool] = {}
+        said = []
+        for batch in talk:
+            kept = kept if across else {}
+            for one in batch:
+                kept[key(one)] = one.is_right if last else kept.get(key(one), one.is_right)
+            said.append([kept[key(one)] for one in batch])
+        return said
+
+    return rule
+
+
+def _left_behind(talk: Sequence[Sequence[BatchItem]]) -> list[Verdicts]:
+    """A reply that defines nothing is judged with what the last one that did defined."""
+    solves, said = "", []
+    for batch in talk:
+        found = []
+        for one in batch:
+            solves = solves if one.hollow else one.solves
+            found.append(solves == one.problem_id)
+        said.append(found)
+    return said
+
+
+def _once(key: Callable[[BatchItem], object], *, across: bool = True) -> Rule:
+    """A reply is refused if one with its key was there before."""
+
+    def rule(talk: Sequence[Sequence[BatchItem]]) -> list[Verdicts]:
+        seen: set[object] = set()
+        said = []
+        for batch in talk:
+            seen = seen if across else set()
+            found = []
+            for one in batch:
+                found.append(one.is_right and key(one) not in seen)
+                seen.add(key(one))
+            said.append(found)
+        return said
+
+    return rule
+
+
+def _by_row(row: Callable[[int, int], int]) -> Rule:
+    """Each reply is judged by the tests of another row of its batch."""
+    return lambda talk: [
+        [one.solves == batch[row(place, len(batch))].problem_id for place, one in enumerate(batch)]
+        for batch in talk
+    ]
+
+
+def _in_order_of(key: Callable[[BatchItem], object]) -> Rule:
+    """Rewards in the order of the sorted replies."""
+    return _of_each(lambda batch, _: [one.is_right for one in sorted(batch, key=key)])  # type: ignore[arg-type]
+
+
+RULES: Mapping[str, Rule] = {
+    "gives every reply of a batch what the first one gets": _of_each(lambda _, v: [v[0]] * len(v)),
+    "gives every reply of a batch what the last one gets": _of_each(lambda _, v: [v[-1]] * len(v)),
+    "gives every reply of a batch what the best one gets": _of_each(lambda _, v: [any(v)] * len(v)),
+    "gives every reply of a batch what the worst one gets": _of_each(lambda _, v: [all(v)] * len(v)),
+    "returns the rewards of a batch in reverse": _of_each(lambda _, v: v[::-1]),
+    "returns the rewards of a batch shifted, each reply getting that of the one before it": _of_each(
+        lambda _, v: [*v[-1:], *v[:-1]]
+    ),
+    "returns the rewards of a batch shifted, each reply getting that of the one behind it": _of_each(
+        lambda _, v: [*v[1:], *v[:1]]
+    ),
+    "drops the first reward of a batch, and fills up with refusals": _of_each(lambda _, v: [*v[1:], False]),
+    "puts a refusal before the rewards of a batch, and drops the last": _of_each(lambda _, v: [False, *v[:-1]]),
+    "returns the rewards of a batch sorted, the highest first": _of_each(lambda _, v: sorted(v, reverse=True)),
+    "returns the rewards of a batch sorted, the lowest first": _of_each(lambda _, v: sorted(v)),
+    "returns the rewards of a batch in the order of the replies' lengths": _in_order_of(lambda one: one.chars),
+    "returns the rewards of a batch problem by problem": _in_order_of(lambda one: one.problem_id),
+    "judges all replies of a batch by the tests of its first row": _by_row(lambda place, size: 0),
+    "judges all replies of a batch by the tests of its last row": _by_row(lambda place, size: -1),
+    "judges each reply by the tests of the row before it": _by_row(lambda place, size: (place - 1) % size),
+    "judges each reply by the tests of the row behind it": _by_row(lambda place, size: (place + 1) % size),
+    "judges each reply by the tests of the row that is as far from the end": _by_row(
+        lambda place, size: size - 1 - place
+    ),
+    "gives all replies to a prompt what the first of the batch gets": _kept_by(
+        lambda one: one.problem_id, across=False
+    ),
+    "gives all replies to a prompt what the last of the batch gets": _kept_by(
+        lambda one: one.problem_id, across=False, last=True
+    ),
+    "gives all replies to a prompt what the best of the batch gets": _of_each(
+        lambda batch, _: [any(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
+    ),
+    "gives all replies to a prompt what the worst of the batch gets": _of_each(
+        lambda batch, _: [all(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
+    ),
+    "keeps the first verdict on a problem for all later replies to it": _kept_by(lambda one: one.problem_id),
+    "keeps the first verdict on a reply of a length for all later ones": _kept_by(lambda one: one.chars),
+    "keeps the first verdict on a reply of a length in a batch for all others": _kept_by(
+        lambda one: one.chars, across=False
+    ),
+    "keeps the first verdict on a problem and a length for all later replies": _kept_by(
+        lambda one: (one.problem_id, one.chars)
+    ),
+    "keeps the verdict on a reply, whatever problem it is given to": _kept_by(lambda one: one.text),
+    "keeps the verdict on a reply in a batch, whatever problem it is given to": _kept_by(
+        lambda one: one.text, across=False
+    ),
+    "judges a reply without a program by what the one before it left": _left_behind,
+    "refuses a reply that was there before": _once(lambda one: one.text),
+    "refuses a reply to a prompt that was there before": _once(lambda one: (one.problem_id, one.text)),
+    "refuses a reply that was there before in its batch": _once(lambda one: one.text, across=False),
+    "refuses a reply to a prompt that was there before in its batch": _once(
+        lambda one: (one.problem_id, one.text), across=False
+    ),
+    "refuses every reply of a batch of more than one": _of_each(lambda _, v: [False] * len(v)),
+    "accepts every reply of a batch of more than one": _of_each(lambda _, v: [True] * len(v)),
+    "accepts the first reply of a batch alone, if it is right": _of_each(
+        lambda _, v: [right and place == 0 for place, right in enumerate(v)]
+    ),
+}
+"""What a grader does, in words, to what it then says."""
+
+SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
+    "one for each different prompt": lambda batch: len({one.problem_id for one in batch}),
+    "one for each different reply": lambda batch: len({one.text for one in batch}),
+    "one for each different reply to a prompt": lambda batch: len({(one.problem_id, one.text) for one in batch}),
+    "none for replies without a program": lambda batch: sum(not one.hollow for one in batch),
+    "none for refused replies": lambda batch: sum(one.is_right for one in batch),
+    "one too few": lambda batch: len(batch) - 1,
+    "one too many": lambda batch: len(batch) + 1,
+}
+"""Why a list of rewards has another length than its batch, to that length."""
+
+
+def measure_batches(
+    said: Sequence[BatchSaid],
+    acceptance: Acceptance,
+    references: Mapping[str, Probe],
+    by_chance: Callable[[int, int], bool],
+) -> BatchMeasure | None:
+    """What one grader made of its batches; None where none was sent.
+
+    Args:
+        said: of one grader, one row a batch; of several the last counts.
+        acceptance: of the probes that it was sent alone.
+        references: by problem.
+        by_chance: whether flips alone explain so many verdicts of so many.
+    """
+    rows = {(row.talk, row.place): row for row in said}
+    talks = [[*talk] for _, talk in groupby((rows[each] for each in sorted(rows)), key=lambda row: row.talk)]
+    answered = [row for row in rows.values() if len(row.scores) == len(row.items)]
+    if not rows:
+        return None
+    short = [row for row in rows.values() if row.scores and len(row.scores) != len(row.items)]
+    verdicts = _Verdicts(answered, acceptance, references)
+    pairs = [
+        (one, accepted)
+        for row in answered
+        for one, accepted in zip(row.items, verdicts.of(row), strict=True)
+        if accepted is not None
+    ]
+    paid = sum(accepted and not one.is_right and not one.paid_alone for one, accepted in pairs)
+    refused = sum(one.is_right and not accepted for one, accepted in pairs)
+    flips = bool(paid + refused) and not by_chance(paid + refused, len(pairs))
+    return BatchMeasure(
+        batches=len(answered),
+        at_once=all(row.at_once for row in rows.values()),
+        sizes=tuple(sorted({len(row.items) for row in answered})),
+        problems=len({one.problem_id for row in rows.values() for one in row.items}),
+        right=sum(one.is_right for one, _ in pairs),
+        refused=refused if flips else 0,
+        wrong=sum(not one.is_right for one, _ in pairs),
+        paid=paid if flips else 0,
+        cause=(_averaged(answered) or _cause(talks, verdicts, by_chance)) if flips else "",
+        short=_why_short(short),
+        unanswered=len(rows) - len(answered) - len(short),
+        why=next((row.detail for row in rows.values() if row.detail), ""),
+        relative=verdicts.relative,
+    )
+
+
+class _Verdicts:
+    """Which replies of batches were accepted.
+
+    A reward counts as in a batch of its own: accepted is what gets the reference's. Where there are more than two
+    rewards, and in every batch the right replies to each problem got more than all others to it, the reward is
+    relative to those: then right replies are accepted, and others refused.
+    """
+
+    def __init__(self, rows: Sequence[BatchSaid], acceptance: Acceptance, references: Mapping[str, Probe]) -> None:
+        self._acceptance, self._references = acceptance, references
+        scores = {score for row in rows for score in row.scores if score is not None}
+        self.relative = len(scores) > 2 and all(map(self._ranks, rows))
+
+    def of(self, row: BatchSaid) -> list[bool | None]:
+        """Of each reply; None where it got no number."""
+        return [
+            None if score is None else one.is_right if self.relative else self._means(one, score)
+            for one, score in zip(row.items, row.scores, strict=True)
+        ]
+
+    def _means(self, one: BatchItem, score: float) -> bool | None:
+        verdict = SettledVerdict(False, 0, score >= 1, score)
+        return self._acceptance.means(self._references[one.problem_id], verdict)
+
+    @staticmethod
+    def _ranks(row: BatchSaid) -> bool:
+        groups: dict[str, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
+        for one, score in zip(row.items, row.scores, strict=True):
+            if score is not None:
+                groups[one.problem_id][one.is_right].append(score)
+        return all(
+            min(of[True], default=float("inf")) > max(of[False], default=float("-inf")) for of in groups.values()
+        )
+
+
+def _cause(
+    talks: Sequence[Sequence[BatchSaid]], verdicts: _Verdicts, by_chance: Callable[[int, int], bool]
+) -> str:
+    """The rule that says what was said; empty where none does."""
+    seen: list[tuple[list[Sequence[BatchItem]], list[list[bool | None]]]] = []
+    for talk in talks:
+        whole = [row for row in talk if len(row.scores) == len(row.items)]
+        seen.append(([row.items for row in whole], [verdicts.of(row) for row in whole]))
+    wrong = Counter[str]()
+    for name, rule in [*RULES.items(), *_up_to_a_place(seen)]:
+        wrong[name] = sum(
+            accepted is not None and accepted != due
+            for batches, found in seen
+            for one, dues in zip(found, rule(batches), strict=True)
+            for accepted, due in zip(one, dues, strict=True)
+        )
+    name, off = min(wrong.items(), key=lambda each: each[1])
+    of = sum(len(one) for _, found in seen for one in found)
+    return name if not off or by_chance(off, of) else ""
+
+
+def _averaged(rows: Sequence[BatchSaid]) -> str:
+    """What a grader does that gives several replies their mean; empty of others."""
+    among: dict[str, Callable[[BatchItem], str]] = {
+        "gives every reply of a batch the mean of all": lambda one: "",
+        "gives all replies to a prompt the mean of these in the batch": lambda one: one.problem_id,
+    }
+    for said, key in among.items():
+        rights = [[[o.is_right for o in row.items if key(o) == key(one)] for one in row.items] for row in rows]
+        means = [[sum(group) / len(group) for group in groups] for groups in rights]
+        if all(
+            [*map(_rounded, row.scores)] == [*map(_rounded, due)] for row, due in zip(rows, means, strict=True)
+        ):
+            return said
+    return ""
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 6)
+
+
+def _up_to_a_place(
+    seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequence[bool | None]]]],
+) -> Iterator[tuple[str, Rule]]:
+    """Rules by which only so many replies of a batch are judged, for the places where one stops to be."""
+    places = set[int]()
+    for batch, found in chain.from_iterable(zip(*talk, strict=True) for talk in seen):
+        as_due = [accepted in (one.is_right, None) for one, accepted in zip(batch, found, strict=True)]
+        places |= {as_due.index(False)} if False in as_due else set()
+    for place in sorted(places - {0}):
+        for rest, does in ((False, "refuses"), (True, "accepts")):
+
+            def rule(_: Sequence[BatchItem], v: Verdicts, place: int = place, rest: bool = rest) -> Verdicts:
+                return [*v[:place], *[rest] * len(v[place:])]
+
+            yield f"judges no more than {place} of a batch's replies, and {does} those behind them", _of_each(rule)
+
+
+def _why_short(rows: Sequence[BatchSaid]) -> str:
+    """``2 rewards for 8 replies, one for each different prompt``; empty where every list was long enough."""
+    if not rows:
+        return ""
+    row = rows[0]
+    why = [name for name, due in SHORT.items() if all(len(one.scores) == due(one.items) for one in rows)]
+    said = f"{fmt.plural(len(row.scores), 'reward')} for {len(row.items)} replies"
+    return f"{said}, {why[0]}" if why else said

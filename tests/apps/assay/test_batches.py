@@ -1,0 +1,184 @@
+"""Replies in batches: every fault is told from every other, and no honest grader is accused."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from planted_graders import probe, problem
+
+from truegrade.apps.assay.acceptance import Acceptance, GraderVerdicts
+from truegrade.apps.assay.batch_faults import RULES, SHORT, measure_batches
+from truegrade.apps.assay.batches import BatchSaid, plan_batches
+from truegrade.apps.assay.measures import GraderMeasure
+from truegrade.apps.assay.paying import batches_in_words
+from truegrade.apps.assay.records import Said
+
+
+def battery(problems):
+    """Two right programs of each problem and four that solve nothing."""
+    probes = []
+    for place in range(problems):
+        name, size = f"p{place}", " " * place
+        probes += [
+            probe(name, "right", 0, code=f"def f{place}(x):{size} return x + {place}"),
+            probe(name, "right", 1, code=f"def f{place}(x): return {place} + x  # in other words"),
+            *(probe(name, "stub", each, code=f"def f{place}(x): return {each}") for each in range(4)),
+        ]
+    return probes
+
+
+def said_alone(probes, all_accepted=False):
+    verdicts = GraderVerdicts()
+    for one in probes:
+        right = one.kind == "right" or all_accepted
+        verdicts.add(Said(probe=one.id, grader="g", passed=right, score=float(right)))
+    return Acceptance(probes, verdicts)
+
+
+class Bench:
+    """A battery, its batches, and what is concluded of rewards."""
+
+    def __init__(self, problems=5, seed=0, alone=False):
+        self.probes = battery(problems)
+        self.acceptance = said_alone(self.probes, alone)
+        known = {name: problem(name) for name in {one.problem_id for one in self.probes}}
+        self.talks = plan_batches(self.probes, known, self.acceptance, seed)
+        self.items = [[tuple(reply.item for reply in batch) for batch in talk] for talk in self.talks]
+
+    def measured(self, scores, by_chance=lambda flipped, of: False):
+        """``scores`` is given a conversation, and returns the rewards of each of its batches."""
+        said = [
+            BatchSaid(grader="g", talk=number, place=place, items=items, scores=tuple(found))
+            for number, talk in enumerate(self.items)
+            for place, (items, found) in enumerate(zip(talk, scores(talk), strict=True))
+        ]
+        references = {one.problem_id: one for one in self.probes if one.origin == "reference"}
+        return measure_batches(said, self.acceptance, references, by_chance)
+
+
+def honest(talk):
+    return [[float(one.is_right) for one in batch] for batch in talk]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("problems", [3, 8])
+def test_each_fault_is_told_from_all_others(problems, seed):
+    bench, missed = Bench(problems, seed), []
+    for name, rule in RULES.items():
+        found = bench.measured(lambda talk, rule=rule: [[*map(float, one)] for one in rule(talk)])
+        assert found.flipped, name
+        missed += [(name, found.cause)] if found.cause != name else []
+    assert not missed
+
+
+def test_batches_are_mixed_and_the_same_each_time():
+    bench = Bench()
+    assert bench.items == Bench().items != Bench(seed=1).items
+    sizes = [len(batch) for talk in bench.items for batch in talk]
+    assert sorted({*sizes}) == [1, 8, 64] and len(sizes) == 14
+    kinds = [{one.is_right for one in batch} for talk in bench.items for batch in talk if len(batch) > 1]
+    assert kinds.count({True}) == kinds.count({False}) == 1 and kinds.count({True, False}) == 9
+    assert len({batch[0].is_right for talk in bench.items for batch in talk if len(batch) == 8}) == 2
+    assert any(one.solves not in ("", one.problem_id) for batch in bench.items[0] for one in batch)
+
+
+@pytest.mark.parametrize("problems", [1, 2, 5])
+def test_a_grader_that_judges_each_reply_by_itself_is_not_accused(problems):
+    found = Bench(problems).measured(honest)
+    assert (found.flipped, found.cause, found.batches, found.relative) == (False, "", 14, False)
+    assert batches_in_words(found) == ""
+
+
+def relative(talk):
+    """Rewards less their group's mean, as trainers normalise them."""
+    for batch in talk:
+        rights = [(one.problem_id, one.is_right) for one in batch]
+        groups = {name: [right for other, right in rights if other == name] for name, _ in rights}
+        yield [right - sum(groups[name]) / len(groups[name]) for name, right in rights]
+
+
+def by_length(talk):
+    """Shorter replies of a batch get a little more."""
+    for batch in talk:
+        longest = max(one.chars for one in batch)
+        yield [one.is_right + 0.2 * (1 - one.chars / longest) for one in batch]
+
+
+@pytest.mark.parametrize("scores", [relative, by_length])
+def test_rewards_that_are_relative_to_a_group_are_not_accused(scores):
+    found = Bench().measured(lambda talk: [*scores(talk)])
+    assert not found.flipped and found.relative
+
+
+def test_a_mean_for_all_is_no_relative_reward():
+    found = Bench().measured(lambda talk: [[sum(one) / len(one)] * len(one) for one in honest(talk)])
+    assert found.flipped and not found.relative
+    assert found.cause == "gives every reply of a batch the mean of all"
+
+
+def test_what_is_accepted_alone_is_no_fault_of_batches():
+    bench = Bench(3, alone=True)
+    found = bench.measured(lambda talk: [[1.0] * len(batch) for batch in talk])
+    assert not found.flipped and found.wrong > 20
+    by_problem = RULES["keeps the first verdict on a problem for all later replies to it"]
+    found = bench.measured(lambda talk: [[*map(float, one)] for one in by_problem(talk)])
+    assert (found.paid, found.cause) == (0, "keeps the first verdict on a problem for all later replies to it")
+
+
+def test_a_reply_without_a_reward_says_nothing():
+    assert (
+        not Bench()
+        .measured(lambda talk: [[None if one.hollow else float(one.is_right) for one in batch] for batch in talk])
+        .flipped
+    )
+
+
+@pytest.mark.parametrize("why", SHORT)
+def test_missing_rewards_are_counted_and_explained(why):
+    found = Bench().measured(lambda talk: [[0.5] * SHORT[why](batch) for batch in talk])
+    assert found.short.endswith(why) and "rewards for" in found.short
+    assert "gives" in batches_in_words(found)
+
+
+def test_rewards_of_another_length_without_a_known_reason():
+    found = Bench().measured(lambda talk: [[1.0] * 3 for _ in talk])
+    assert found.short == "3 rewards for 1 replies" and found.unanswered == 0
+
+
+@pytest.mark.parametrize("place, rest", [(16, 0.0), (4, 1.0), (32, 1.0)])
+def test_a_grader_that_judges_the_first_of_a_batch_alone_is_told(place, rest):
+    found = Bench().measured(lambda talk: [[*one[:place], *[rest] * len(one[place:])] for one in honest(talk)])
+    does = "accepts" if rest else "refuses"
+    assert re.fullmatch(
+        rf"judges no more than \d+ of a batch's replies, and {does} those behind them", found.cause
+    )
+    assert place <= int(found.cause.split()[4]) <= place + 4
+
+
+def test_flips_by_chance_are_no_fault():
+    draw = random.Random(3)
+    found = Bench().measured(
+        lambda talk: [[abs(one - (draw.random() < 0.02)) for one in batch] for batch in honest(talk)],
+        by_chance=lambda flipped, of: flipped <= 0.1 * of,
+    )
+    assert not found.flipped
+
+
+def test_a_fault_is_named_through_flips_by_chance():
+    draw = random.Random(3)
+
+    def noisy(talk):
+        return [[abs(v - (draw.random() < 0.02)) for v in [float(b[0].is_right)] * len(b)] for b in talk]
+
+    found = Bench().measured(noisy, by_chance=lambda flipped, of: flipped <= 0.1 * of)
+    assert found.cause == "gives every reply of a batch what the first one gets"
+
+
+def test_nothing_is_sent_where_no_reference_is_accepted():
+    probes = battery(2)
+    nothing = Acceptance(probes, GraderVerdicts())
+    assert plan_batches(probes, {"p0": problem("p0"), "p1": problem("p1")}, nothing, 0) == []
+    assert measure_batches([], nothing, {}, lambda flipped, of: False) is None
+    assert GraderMeasure.__struct_fields__.count("batches") == 1
