@@ -7,13 +7,17 @@ import re
 
 import pytest
 from planted_graders import probe, problem
+from targets_support import jailed
 
+from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.acceptance import Acceptance, GraderVerdicts
 from truegrade.apps.assay.batch_faults import RULES, SHORT, measure_batches
 from truegrade.apps.assay.batches import BatchSaid, plan_batches
-from truegrade.apps.assay.measures import GraderMeasure
+from truegrade.apps.assay.measures import holds_for, read_grader_condition
 from truegrade.apps.assay.paying import batches_in_words
-from truegrade.apps.assay.records import Said
+from truegrade.apps.assay.records import CODES, Said
+from truegrade.apps.assay.reporting.words import answer
+from truegrade.records import FunctionTask, Problem
 
 
 def battery(problems):
@@ -181,4 +185,104 @@ def test_nothing_is_sent_where_no_reference_is_accepted():
     nothing = Acceptance(probes, GraderVerdicts())
     assert plan_batches(probes, {"p0": problem("p0"), "p1": problem("p1")}, nothing, 0) == []
     assert measure_batches([], nothing, {}, lambda flipped, of: False) is None
-    assert GraderMeasure.__struct_fields__.count("batches") == 1
+
+
+# ------------------------------------------------------------------------------------------- graders that run
+
+GRADERS = """
+import re
+
+def right(text, tests):
+    if re.search("while|wait|import os", text):  # nothing here ends a program
+        return 0.0
+    code = re.search(r"```python\\n(.*?)```", text, re.S)
+    space = {}
+    try:
+        exec((code[1] if code else text) + "\\n" + tests, space)
+    except BaseException:
+        return 0.0
+    return 1.0
+
+def each(completions, ground_truth):
+    return [right(reply[-1]["content"], tests) for reply, tests in zip(completions, ground_truth)]
+
+def sound(completions, ground_truth, **_):
+    return each(completions, ground_truth)
+
+def first(completions, ground_truth, **_):
+    return each(completions[:1], ground_truth) * len(completions)
+
+def one_a_prompt(completions, ground_truth, **_):
+    return list(dict(zip(ground_truth, each(completions, ground_truth))).values())
+
+def fails(completions, ground_truth, **_):
+    if len(completions) > 1:
+        raise RuntimeError("out of memory")
+    return each(completions, ground_truth)
+
+_kept = {}
+
+def kept(program, tests):
+    key = "\\n".join(tests)
+    return _kept.setdefault(key, right(program, key))
+"""
+
+
+def own(number):
+    name = f"times_{number}"
+    tests = f"assert {name}(1) == {number}\nassert {name}(2) == {2 * number}\nassert {name}(0) == 0\n"
+    task = FunctionTask(
+        prompt="", entry_point=name, tests=tests, reference=f"def {name}(x):\n    return {number} * x\n"
+    )
+    return Problem(id=f"own/{number}", benchmark="own", dataset_sha256="0" * 64, cluster=str(number), task=task)
+
+
+@pytest.fixture(scope="module")
+def assayed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("batches")
+    (folder / "graders.py").write_text(GRADERS)
+
+    def run(*names, **more):
+        battery = Battery(classes=("right", "stubs"), inputs=10)
+        graders = [f"{folder}/graders.py:{name}" for name in names]
+        (result,) = assay(
+            problems=[own(2), own(3), own(5)],
+            grader=graders,
+            battery=battery,
+            out=folder / "-".join(names),
+            **more,
+        )
+        return result
+
+    return run
+
+
+@jailed
+def test_batches_of_real_rewards_are_measured_and_gone_on_with(assayed):
+    names = ("sound", "first", "one_a_prompt", "fails")
+    result = assayed(*names, call="trl")
+    sound, first, short, fails = result.measures
+    assert "no verdict changed in 14 batches of 1, 8 and 64 replies" in answer(sound)
+    assert first.batches.cause == "gives every reply of a batch what the first one gets"
+    assert (
+        first.forgeable
+        and first.unearned.all_paid == 0
+        and answer(first).startswith("yes, beside other replies; ")
+    )
+    assert "rewards for 8 replies, one for each different prompt" in answer(short)
+    assert answer(fails).endswith("in batches not measured: grader_raised: RuntimeError: out of memory")
+    found = {one.grader.partition(":")[2] for one in result.findings if one.code == "depends_on_batch"}
+    assert found == {"first", "one_a_prompt"}
+    assert holds_for(read_grader_condition("forgeable", CODES), first, {})
+    condition = read_grader_condition("depends_on_batch", CODES)
+    assert holds_for(condition, first, {"depends_on_batch": 1}) and not holds_for(condition, sound, {})
+    before = (result.folder / "batches.jsonl").read_bytes()
+    assert assayed(*names, call="trl").measures == result.measures
+    assert (result.folder / "batches.jsonl").read_bytes() == before
+
+
+@jailed
+def test_a_grader_of_programs_is_asked_in_another_order(assayed):
+    (kept,) = assayed("kept").measures
+    assert kept.batches.cause == "keeps the first verdict on a problem for all later replies to it"
+    assert "in another order it keeps the first verdict" in answer(kept)
