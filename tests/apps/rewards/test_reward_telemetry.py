@@ -1,13 +1,17 @@
 """What telemetry counts and keeps, by a real pool in this process."""
 
 import json
+import pickle
+import time
 
 import pytest
 
 from support.reward_replies import LINES, SQUARES, WRONG, fenced, square
+from truegrade.apps.rewards.busy_clock import BusyClock
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.records import PolicyReply
 from truegrade.apps.rewards.telemetry import Telemetry
+from truegrade.apps.rewards.trl import truegrade_reward
 from truegrade.errors import UserError
 
 EQUAL = """class E:
@@ -104,3 +108,38 @@ def test_settings_at_fault_are_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="name another folder"):
         Telemetry(tmp_path / "file")
+
+
+def test_the_share_of_a_step_that_rewards_take_is_known():
+    with RewardGrader(telemetry=(telemetry := Telemetry(shadow=None))) as grader:
+        grader.grade_sync(
+            [PolicyReply(text="def f(n): return n", form="program", ground_truth=["assert f(2) == 2"])]
+        )
+        time.sleep(0.05)
+        step = telemetry.step()
+    assert 0 < step.reward_s < step.step_s - 0.04
+    after = telemetry.step()
+    assert after.reward_s == 0 <= after.step_s < step.step_s
+
+
+def test_a_busy_clock_counts_what_runs_side_by_side_once():
+    clock = BusyClock()
+    with clock:
+        with clock:
+            time.sleep(0.01)
+        assert clock.seconds >= 0.01
+    spent = clock.seconds
+    time.sleep(0.01)
+    assert clock.seconds == spent < 0.05
+
+
+def test_trl_logs_the_share_between_two_batches():
+    logged = {}
+    reward = truegrade_reward(unknown="none")
+    for _ in range(2):
+        reward(completions=["```python\ndef f(n): return n\n```"], ground_truth=[["assert f(2) == 2"]],
+               log_metric=logged.__setitem__)  # fmt: skip
+        first = dict(logged) if len(logged) == 5 else {}
+    assert "truegrade/reward_share" not in first
+    assert 0 < logged["truegrade/reward_share"] <= 1
+    assert pickle.loads(pickle.dumps(reward))._time is None

@@ -63,7 +63,7 @@ class BatchSaid(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was called with the whole batch; else with one reply after the other."""
 
 
-class Reply(NamedTuple):
+class BatchReply(NamedTuple):
     """What is sent, and what is known of it."""
 
     sent: Dispatch
@@ -72,7 +72,7 @@ class Reply(NamedTuple):
 
 def plan_batches(
     probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance, seed: int
-) -> list[list[list[Reply]]]:
+) -> list[list[list[BatchReply]]]:
     """Two conversations of seven batches each, of 1, 8 and 64 replies; none where no reference is accepted.
 
     Args:
@@ -111,10 +111,10 @@ def plan_batches(
 class _Pool(NamedTuple):
     """Replies to one problem."""
 
-    right: list[Reply]
-    wrong: list[Reply]
+    right: list[BatchReply]
+    wrong: list[BatchReply]
     """Stubs, `foreign`, and last a reply without a program."""
-    foreign: list[Reply]
+    foreign: list[BatchReply]
     """Right programs of other problems, in the order of those."""
 
 
@@ -150,7 +150,7 @@ def _padded(probe: Probe, chars: int) -> Probe:
     return msgspec.structs.replace(probe, code=code)
 
 
-def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone: bool = False) -> Reply:
+def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone: bool = False) -> BatchReply:
     item = BatchItem(
         problem_id=name,
         solves=probe.problem_id if probe.kind == "right" else "",
@@ -159,7 +159,9 @@ def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone:
         hollow="def " not in probe.code,
         paid_alone=paid_alone,
     )
-    return Reply(Dispatch(probe=msgspec.structs.replace(probe, problem_id=name), problem=problems[name]), item)
+    return BatchReply(
+        Dispatch(probe=msgspec.structs.replace(probe, problem_id=name), problem=problems[name]), item
+    )
 
 
 class _Mixer:
@@ -167,12 +169,12 @@ class _Mixer:
         self._pools, self._random = pools, random
         self._turn = 0
 
-    def single(self, *, right: bool) -> list[Reply]:
+    def single(self, *, right: bool) -> list[BatchReply]:
         """A batch of one."""
         pool = self._pools[0]
         return [pool.right[0] if right else pool.wrong[0]]
 
-    def in_turn(self) -> list[Reply]:
+    def in_turn(self) -> list[BatchReply]:
         """A batch in which nothing goes before a reply by chance: right replies to two problems, none behind each,
         and the same programs in place of each other."""
         one, other = self._pools[0], self._pools[-1]
@@ -181,12 +183,12 @@ class _Mixer:
             *(one.wrong[0], one.right[0], [*one.wrong[:1], *one.foreign][-1], [*other.foreign, *other.wrong][0]),
         ]
 
-    def alike(self, size: int, *, right: bool) -> list[Reply]:
+    def alike(self, size: int, *, right: bool) -> list[BatchReply]:
         """A batch of right replies alone, or of others alone."""
         pools = self._random.choices(self._pools, k=size)
         return [self._random.choice(pool.right if right else pool.wrong) for pool in pools]
 
-    def mixed(self, size: int, *, shuffled: bool = False) -> list[Reply]:
+    def mixed(self, size: int, *, shuffled: bool = False) -> list[BatchReply]:
         """Replies to several problems; those to one prompt stand together unless they are shuffled.
 
         The first problems get right and wrong ones, and the last right ones alone or wrong ones alone.

@@ -20,6 +20,7 @@ from typing import Any, Self
 import msgspec
 
 from truegrade.apps.rewards.batching import AskedUnder, RewardAsker, RewardQuestion
+from truegrade.apps.rewards.busy_clock import GRADING
 from truegrade.apps.rewards.node_pool import PlaceName, attach, detach
 from truegrade.apps.rewards.records import (
     AnswerGiven,
@@ -227,6 +228,10 @@ class RewardGrader:
         return await self._graded(replies)
 
     async def _graded(self, replies: Sequence[PolicyReply]) -> list[Reward]:
+        with GRADING:
+            return await self._when_known(replies)
+
+    async def _when_known(self, replies: Sequence[PolicyReply]) -> list[Reward]:
         known = self._begin(replies)
         waiting = [asyncio.wrap_future(it) for it in known if isinstance(it, Future)]
         if waiting:
@@ -257,14 +262,15 @@ class RewardGrader:
         return by_reply(turns, self._graded_sync([one for of in turns for _, one in of]))
 
     def _graded_sync(self, replies: Sequence[PolicyReply]) -> list[Reward]:
-        known = self._begin(replies)
-        futures = [it for it in known if isinstance(it, Future)]
-        try:
-            for it in futures:
-                it.exception()
-        finally:
-            for it in futures:
-                it.cancel()
+        with GRADING:
+            known = self._begin(replies)
+            futures = [it for it in known if isinstance(it, Future)]
+            try:
+                for it in futures:
+                    it.exception()
+            finally:
+                for it in futures:
+                    it.cancel()
         return self._rewards(replies, known)
 
     # ------------------------------------------------------------------------------------------- asking

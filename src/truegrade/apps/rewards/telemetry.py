@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade.apps.rewards.busy_clock import StepTime
 from truegrade.apps.rewards.records import AnswerGiven, PolicyReply, Reward, ShadowAsker
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import extract_contest_program
@@ -75,6 +76,10 @@ class StepFigures(msgspec.Struct, kw_only=True):
     attempt_rate: float = 0.0
     """Estimated share of replies that set out to be paid for nothing; see `estimated_attempts`."""
     counts: RewardCounts = msgspec.field(default_factory=RewardCounts)
+    step_s: float = 0.0
+    """Wall seconds since the step before ended, or since the telemetry was made."""
+    reward_s: float = 0.0
+    """Of these, the seconds in which rewards of this process were being graded."""
     unpaid: int = 0
     """Replies from among which those that are looked at are drawn: earned nothing, and not marked."""
     looked_at: int = 0
@@ -139,6 +144,7 @@ class Telemetry:
         self._profile = ""
         self.now = StepFigures(step=0)
         """The step that is open."""
+        self._time = StepTime()
 
     def __reduce__(self) -> tuple[Any, ...]:
         folder = None if self.folder is None else self.folder.absolute()
@@ -177,6 +183,7 @@ class Telemetry:
         """
         with self._lock:
             ended, self.now = self.now, StepFigures(step=self.now.step + 1)
+            ended.step_s, ended.reward_s = self._time.lap()
             self._sum_up(ended)
             self._ended.append(ended)
             self._write()

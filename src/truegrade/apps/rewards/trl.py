@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+from truegrade.apps.rewards.busy_clock import StepTime
 from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import Reward, reply_to
 from truegrade.errors import UserError
@@ -34,6 +35,10 @@ class TruegradeReward:
     def __init__(self, column: str | None, *, raises: bool, settings: dict[str, Any]) -> None:
         reward_grader(**settings)
         self._column, self._raises, self._settings = column, raises, settings
+        self._time: StepTime | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_time": None}
 
     def __call__(
         self,
@@ -59,9 +64,13 @@ class TruegradeReward:
         )
         if log_extra is not None:
             log_extra("truegrade_reason", [str(reward.reason) for reward in rewards])
+        since, self._time = self._time, self._time or StepTime()
+        step_s, reward_s = self._time.lap()
         if log_metric is not None:
             for name, value in means(rewards).items():
                 log_metric(f"truegrade/{name}", value)
+            if since is not None:  # from the end of the batch before
+                log_metric("truegrade/reward_share", reward_s / step_s)
         return [reward.known() if self._raises else reward.value for reward in rewards]
 
 
