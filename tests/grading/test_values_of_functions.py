@@ -41,7 +41,6 @@ DRAINS = "def f(x):\n    while x:\n        if (one := x.pop(0)) > 1: yield one\n
         ("f(1).append(2)\nassert f(1) == [1]", FRESH, SHARED),
         ("a = [0]\nf(a)\nassert a == [0, 1]", CHANGES, COPIES),
         ("a = [1, 2]\nassert list(f(a)) == [2]\nassert a == [1, 2]", KEEPS, DRAINS),
-        ("a = [1, 2]\nassert list(f(a)) == [2]\nassert not a", DRAINS, KEEPS),
         (
             "def check(candidate):\n    a = [0]\n    candidate(a)\n    assert a == [0, 1]\ncheck(f)",
             CHANGES,
@@ -127,10 +126,42 @@ def test_tests_may_call_from_several_threads(graded):
 
 
 @pytest.mark.parametrize(
-    "tests", ["assert f('solar system') == 1  # compile", "import re\nassert f(re.compile('a').pattern) == 1"]
+    "tests",
+    [
+        "assert f('solar system') == f('eval') == 1  # compile",
+        "import re\nassert f(re.compile('a').pattern) == 1",
+        "flags = query = 1\nassert f(flags) == query",
+    ],
 )
 def test_words_that_execute_nothing_are_no_mark(graded, tests):
     assert graded(tests, "def f(x): return 1").marks == ()
+
+
+def test_an_iterator_that_changes_an_argument_as_it_is_read_is_in_doubt(graded):
+    tests = "a = [1, 2]\nassert list(f(a)) == [2]\nassert not a"
+    assert (graded(tests, DRAINS).reason, graded(tests, DRAINS).marks) == (Reason.PASSED, (TESTS_INSIDE,))
+    assert graded(tests, KEEPS).reason is Reason.WRONG_ANSWER
+
+
+@pytest.mark.parametrize(
+    "tests, wrong",
+    [
+        ("x = [0, 1]\nf(x)\nassert x == [1, 0]", "def f(x):\n    x.sort(key=bool)\n    x.reverse()\n    yield"),
+        ("x = [1]\nr = f(x)\nassert x == [1, 1]", "def f(x): return map(x.append, [1])"),
+        ("f(1)\nassert list(f(1)) == [2]", "N = 0\ndef f(x):\n    global N\n    N += 1\n    yield N"),
+        ("a, b = f(1)\nassert list(a) == list(b) == [1]", "def f(x):\n    one = iter([1])\n    return one, one"),
+    ],
+)
+def test_an_iterator_that_the_program_alone_runs_is_in_doubt(graded, tests, wrong):
+    judged = graded(tests, wrong)
+    assert not judged.passed or judged.marks == (TESTS_INSIDE,)
+
+
+@pytest.mark.parametrize("index", ["x[r] == 5", "x[r:r + 1] == [5]", "[x[r]] == [5]"])
+def test_a_result_says_where_no_argument_may_have_been_changed(graded, index):
+    tests = f"x = [1, 5, 2]\nr = f(x)\nassert {index}"
+    judged = graded(tests, "def f(x):\n    x[0] = max(x)\n    return 0", "def f(x): return x.index(max(x))")
+    assert judged.reason is Reason.WRONG_ANSWER
 
 
 RETURNS_SORTED = "a = [2, 1]\nassert f(a) == sorted(a)"
@@ -335,6 +366,22 @@ def test_most_tests_look_at_no_more_than_what_is_returned(tests):
         "N = [1]\nassert f(N) == 1",
         "for N in range(3):\n    N = [N]\n    assert f(N) == 1",
         "try:\n    pass\nexcept f(1):\n    pass",
+        "try:\n    f([1])\nexcept ValueError as e:\n    assert f([2])\n    assert e.args[0] == [1]",
+        "x = [1]\ntry:\n    assert False, f(x)\nexcept AssertionError:\n    pass\nassert x == [1]",
+        "assert f([[0] * 2] * 2) == [[1, 0], [0, 0]]",
+        "assert f(dict.fromkeys('ab', [])) == 1",
+        "assert len(set(map(id, f(2)))) == 2",
+        "import operator\nassert operator.is_not(*f(2))",
+        "assert f(1) is WANTED is not None",
+        "assert [r.append(1) or r for r in f(2)] == [[0, 1], [0, 1]]",
+        "assert sorted(f(2), key=list.pop) == [[], []]",
+        "import numpy as np\nassert np.add(f(1), 1, out=HELD)",
+        "assert '%r' % f(2) == '2'",
+        "assert ','.join(map(repr, f(2))) == '2'",
+        "import keyword as string\nassert f(string.kwlist) == 1",
+        "N = 0\nfrom keyword import kwlist as N\nassert f(N) == 1",
+        "import numpy as np\nassert f(np.typecodes) == 1",
+        "from itertools import repeat as range\nfor i in range([1], 2):\n    assert f(i) == 1",
     ],
 )
 def test_tests_are_plain_only_where_all_that_they_do_shows(tests):
@@ -463,7 +510,8 @@ def test_an_iterator_raises_where_the_tests_come_to_it(graded, carried, program)
     tests = (
         f"{carried}r = f(['1', '2', 'z'])\nassert (next(r), next(r)) == (1, 2)\n{caught('next(r)', 'ValueError')}"
     )
-    assert (graded(tests, program).reason, graded(tests, program).marks) == (Reason.PASSED, ())
+    marks = (TESTS_INSIDE,) if carried else ()  # what was not read before
+    assert (graded(tests, program).reason, graded(tests, program).marks) == (Reason.PASSED, marks)
     judged = graded(f"{tests}\nassert list(f(['3', 'z'])) == [3]", program)
     assert (judged.reason, "ValueError: invalid literal" in judged.detail) == (Reason.RUNTIME_ERROR, True)
     assert graded(tests, "def f(x): return iter([1, 2])").reason is not Reason.PASSED

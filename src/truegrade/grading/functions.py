@@ -306,7 +306,7 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
     elif judged.passed and outcome.detail:
         tied, _, doubts = outcome.detail.partition(";")
         judged = msgspec.structs.replace(judged, detail="", marks=(TESTS_INSIDE,) if doubts else marks)
-        if tied and not compare_with_fixed_values(task.tests, task.entry_point):
+        if tied:
             return _on_copies(task, program, executor, judged, tied)
     return judged
 
@@ -327,6 +327,8 @@ def _on_copies(task: FunctionTask, program: str, executor: Executor, judged: Jud
         return msgspec.structs.replace(refused, reason=reason, detail=detail)
     passing = (run.detail for run in _by_reference(task, executor) if run.status == Reason.PASSED)
     if any(detail.partition(";")[0] == tied for detail in passing):
+        return judged
+    if compare_with_fixed_values(task.tests, task.entry_point):
         return judged
     return msgspec.structs.replace(judged, marks=(TESTS_INSIDE,))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from marshal import dumps
@@ -16,16 +16,19 @@ from truegrade.files import syntax
 from truegrade.grading.programs import statements
 
 _EXECUTES = re.compile(
-    r"pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes"
-    r"|exec|eval|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall"
-    r"|unpack_archive|timeit|cProfile|numexpr|sympify|parse_expr|lambdify|jinja2|query|unsafe_load"
-    r"|yaml\.load|sys\.(?:path|modules)"
+    r"_?pickle|cPickle|\w*Pickler|\w+pickle|dill|joblib|shelve|marshal|allow_pickle|read_pickle|read_array"
+    r"|importlib|imp|runpy|pkgutil|resolve_name|subprocess|ctypes|exec\w*|eval|compile|__import__|system|popen"
+    r"|(posix_)?spawn\w*|read_hdf|HDFStore|yaml|full_load|unsafe_load|load_model|load_source|load_extension"
+    r"|extractall|unpack_archive|timeit|c?[pP]rofile|pdb|bdb|trace|doctest|code|codeop|runsource|runcode"
+    r"|FunctionType|CodeType|zipimport|site|addsitedir|dictConfig|tkinter|numexpr|sympify|parse_expr|lambdify"
+    r"|jinja2|query|sys\.(?:path|modules)"
 )
 """Names by which tests may run what the program wrote or returned."""
 _STATE = re.compile(
     r"stdout|stderr|stdin|environb?|getenv|putenv|getcwdb?|cwd|chdir|umask|warnings|catch_warnings|assertWarns\w*"
     r"|assert(No)?Logs|logging|getLogger|caplog|capfd|recwarn|gc|getrefcount|weakref|tracemalloc|resource|psutil"
-    r"|set(trace|profile)|[gs]etrecursionlimit|getswitchinterval|getsignal|locale|getlocale|getcontext|localcontext"
+    r"|set(trace|profile)|[gs]etrecursionlimit|getswitchinterval|getsignal|locale|getlocale|getcontext"
+    r"|localcontext"
     r"|getstate|get_state|get_fignums|fignum_exists|gcf|gca|rcParams|get_option|option_context|get_printoptions"
     r"|geterr|threading|active_count|process_time(_ns)?|thread_time(_ns)?|getrusage|atexit|inspect|globals|attrs"
     r"|expanduser|gettempdir|islink|is_symlink|symlink\w*|readlink|lstat|mkfifo|hardlink_to|samefile|chown"
@@ -35,7 +38,9 @@ _STATE = re.compile(
 _HARMLESS = frozenset({"__name__", "__class__", "__init__", "__members__"})
 _PROCESS = re.compile(
     rf"{_STATE.pattern}|redirect_std\w+|capsys|locals|vars|dir|builtins|setattr|delattr|sleep|shares_memory"
-    r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec"
+    r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec|open|exists"
+    r"|isfile|isdir|listdir|i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|\w*Temporary\w*|mkd?temp"
+    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook"
 )
 """The same of tests of functions, which have a process of their own in any case."""
 
@@ -54,7 +59,9 @@ def _spelled(node: ast.AST) -> list[str]:
         return node.name.split(".")
     if isinstance(node, ast.ImportFrom):
         return (node.module or "").split(".")
-    return [node.arg] if isinstance(node, ast.arg) else []  # a fixture
+    if isinstance(node, ast.arg | ast.keyword):  # a fixture; an option
+        return [node.arg] if node.arg else []
+    return []
 
 
 def state_named(tree: ast.AST, names: re.Pattern[str] = _STATE) -> set[str]:
@@ -69,7 +76,8 @@ def state_named(tree: ast.AST, names: re.Pattern[str] = _STATE) -> set[str]:
 
 def reads_state(tests: str) -> bool:
     """Whether the tests of a function may read what the program leaves in its process and not in its values."""
-    return bool(state_named(_tree(tests), _PROCESS))
+    tree = _tree(tests)
+    return not state_named(tree, _PROCESS) <= _bound_in(list(ast.walk(tree)))
 
 
 @lru_cache(256)
@@ -79,9 +87,26 @@ def may_execute(tests: str) -> bool:
     attributes = [one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
     dotted = [ast.unparse(one) for one in attributes]
     harmless = [one for one, name in zip(attributes, dotted, strict=True) if name == "re.compile"]
-    texts = (one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str))
-    names = (name for one in nodes if one not in harmless for name in _spelled(one))
-    return any(map(_EXECUTES.fullmatch, (*names, *dotted, *texts)))
+    names = {name for one in nodes if one not in harmless for name in _spelled(one)} - _bound_in(nodes)
+    if not names.isdisjoint(_LOOKS_UP):
+        names |= {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    return any(map(_EXECUTES.fullmatch, (*names, *dotted)))
+
+
+_LOOKS_UP = frozenset({"getattr", "attrgetter", "methodcaller", "__getattribute__", "globals", "vars", "__dict__"})
+"""Names by which a text becomes a name."""
+
+
+def _bound_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """Names that are variables of a source, and bound by no import."""
+    imported = {
+        one.asname or one.name
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for one in node.names
+    }
+    stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return stored - imported
 
 
 @lru_cache(256)
@@ -129,8 +154,12 @@ class AskingSame(ast.NodeTransformer):
 
 
 def _asks_identity(node: ast.Compare) -> bool:
-    asks = any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
-    return asks and not any(isinstance(one, ast.Constant) for one in (node.left, *node.comparators))
+    sides = [node.left, *node.comparators]
+    pairs = zip(node.ops, sides, sides[1:], strict=False)
+    return any(
+        isinstance(op, ast.Is | ast.IsNot) and not any(isinstance(one, ast.Constant) for one in (left, right))
+        for op, left, right in pairs
+    )
 
 
 def _tree(tests: str) -> ast.Module:
@@ -139,29 +168,59 @@ def _tree(tests: str) -> ast.Module:
 
 _NOT_PLAIN = frozenset(
     (
-        *(
-            "globals",
-            "locals",
-            "vars",
-            "eval",
-            "exec",
-            "compile",
-            "getattr",
-            "setattr",
-            "delattr",
-            "id",
-            "type",
-            "dir",
-        ),
-        *("iter", "next", "super", "open", "input", "__import__"),
+        *("globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__"),
+        *("getattr", "setattr", "delattr", "id", "type", "iter", "next", "super", "open", "input"),
     )
 )
 _BUILT_IN = frozenset(vars(builtins)) - _NOT_PLAIN
 """Functions that keep nothing of what they are given, and look at nothing but what is in it."""
 _OF_TYPES = frozenset({"repr", "str", "ascii", "format", "hash"})
 """What a class may answer in another way than the one that crosses in its place."""
-_CONSTANTS = frozenset({"math", "cmath", "string", "sys", "np", "numpy"})
-"""Modules of which tests name numbers and texts."""
+_PURE = frozenset(
+    ("math", "cmath", "numpy", "string", "collections", "datetime", "decimal", "fractions", "statistics", "typing")
+)
+"""Packages whose functions keep nothing of what they are given, and of a value look at what is in it alone."""
+_CONSTANTS = frozenset(
+    (
+        *("pi", "e", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits"),
+        *(
+            "punctuation",
+            "printable",
+            "whitespace",
+            "hexdigits",
+            "octdigits",
+            "int64",
+            "float64",
+            "int32",
+            "float32",
+        ),
+    )
+)
+"""Numbers, texts and types of these."""
+_METHODS = frozenset(
+    (
+        *("items", "keys", "values", "get", "split", "rsplit", "splitlines", "strip", "lstrip", "rstrip", "lower"),
+        *("upper", "title", "capitalize", "join", "count", "index", "find", "startswith", "endswith", "replace"),
+        *("isdigit", "isalpha", "isalnum", "isupper", "islower", "isspace", "zfill", "encode", "decode", "tolist"),
+        *(
+            "union",
+            "intersection",
+            "difference",
+            "issubset",
+            "issuperset",
+            "isdisjoint",
+            "is_integer",
+            "bit_length",
+        ),
+        *("isoformat", "all", "any", "sum", "min", "max", "mean", "item", "total", "most_common", "elements"),
+    )
+)
+"""Methods that change nothing."""
+_FIELDS = frozenset(
+    {"real", "imag", "shape", "size", "ndim", "T", "year", "month", "day", "numerator", "denominator"}
+)
+_SHARES = frozenset({"fromkeys", "repeat", "cycle", "tee", "full"})
+"""What makes a value that holds one other several times."""
 _SHOWN = frozenset({"list", "tuple", "sorted", "len", "dict", "set", "sum", "frozenset"})
 """What shows a value, or says one thing of it, without a comparison."""
 _REPEATED = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda)
@@ -171,18 +230,8 @@ _MADE = (
 )
 """What an expression consists of that makes a value."""
 _READ = (
-    *(
-        *_MADE,
-        *_REPEATED,
-        ast.comprehension,
-        ast.arguments,
-        ast.arg,
-        ast.Compare,
-        ast.cmpop,
-        ast.BoolOp,
-        ast.boolop,
-    ),
-    *(ast.Subscript, ast.Slice, ast.IfExp),
+    *(*_MADE, *_REPEATED, ast.comprehension, ast.arguments, ast.arg, ast.Subscript, ast.Slice),
+    *(ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.IfExp),
 )
 """What an expression consists of that is done with a result."""
 _SAYS_NOTHING = (ast.Import, ast.ImportFrom, ast.Pass)
@@ -190,6 +239,10 @@ _SHOWS = (
     *(ast.Name, ast.Constant, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Call, ast.UnaryOp, ast.USub),
     ast.Load,
 )
+
+
+def _is_pure(module: str) -> bool:
+    return module.partition(".")[0] in _PURE
 
 
 class _Plain:
@@ -203,13 +256,16 @@ class _Plain:
         arguments = (one.arg for one in self._nodes if isinstance(one, ast.arg))
         self._bound = {*bound, *arguments, *self._checks} - self._callers
         """Names that the tests bind."""
-        self._unchanging = self._names_of_constants()
-        self._modules = {
+        imported = {
             (one.asname or one.name).partition(".")[0]
             for node in self._nodes
             if isinstance(node, ast.Import | ast.ImportFrom)
             for one in node.names
-        } - {*bound}
+        }
+        self._modules = frozenset(self._imported()) - {*bound}
+        self._bound |= imported - self._modules
+        self._unchanging = self._names_of_constants()
+        self._tries = any(isinstance(one, ast.Try) for one in self._nodes)
 
     def all_is_plain(self) -> bool:
         """See `are_plain`."""
@@ -233,6 +289,14 @@ class _Plain:
             and one in self._body
         )
 
+    def _imported(self) -> Iterator[str]:
+        """Names of packages in `_PURE`, and of what they hold."""
+        for node in self._nodes:
+            if isinstance(node, ast.Import):
+                yield from ((one.asname or one.name).partition(".")[0] for one in node.names if _is_pure(one.name))
+            elif isinstance(node, ast.ImportFrom) and not node.level and _is_pure(node.module or ""):
+                yield from (one.asname or one.name for one in node.names)
+
     def _names_of_constants(self) -> frozenset[str]:
         """Names that are bound to numbers and texts alone."""
         good, bad = set[str](), set[str]()
@@ -244,12 +308,12 @@ class _Plain:
             else:
                 targets = [*getattr(node, "targets", ()), *filter(None, [getattr(node, "target", None)])]
                 bad.update(one.id for each in targets for one in ast.walk(each) if isinstance(one, ast.Name))
-                bad.update(filter(None, [getattr(node, "name", None), getattr(node, "arg", None)]))
+                bad.update(filter(None, [getattr(node, each, None) for each in ("name", "arg", "asname")]))
         return frozenset(good - bad - self._callers)
 
-    @staticmethod
-    def _is_range(node: ast.expr) -> bool:
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+    def _is_range(self, node: ast.expr) -> bool:
+        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+        return named and "range" not in self._bound | self._modules
 
     # ------------------------------------------------------------------------------------------- plain statements
 
@@ -261,8 +325,8 @@ class _Plain:
                 plain = node.name in self._checks and all(map(self._is_plain, node.body))
             case ast.Expr():
                 plain = self._is_check(node.value) or self._is_read(node.value)
-            case ast.Assert():  # what a failure says comes when all is over
-                plain = self._is_read(node.test)
+            case ast.Assert():  # what a failure says comes when all is over, unless that is caught
+                plain = self._is_read(node.test) and not (self._tries and node.msg and self._calls(node.msg))
             case ast.Assign():
                 plain = all(isinstance(one, ast.Name) for one in node.targets) and self._is_made(node.value)
             case ast.For(target=ast.Name()):
@@ -273,6 +337,7 @@ class _Plain:
                 calls = [one for each in node.handlers if each.type for one in ast.walk(each.type)]
                 plain = all(map(self._is_plain, [*node.body, *caught, *node.orelse, *node.finalbody]))
                 plain = plain and not any(isinstance(one, ast.Call) for one in calls)
+                plain = plain and not any(map(self._calls, caught))  # the exception holds what it was given
             case _:
                 plain = isinstance(node, _SAYS_NOTHING)
         return plain
@@ -326,18 +391,29 @@ class _Plain:
         return len(self._calls(node)) > len(once)
 
     def _is_reading(self, node: ast.AST) -> bool:
-        if not isinstance(node, _READ):
-            return False
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name) and node.func.id in _OF_TYPES and self._calls(node):
-                return False
-            return self._is_program(node.func) or (self._is_known(node.func) and not self._may_keep(node))
-        if isinstance(node, ast.Compare):
-            return not _asks_identity(node)
-        if isinstance(node, ast.Subscript):  # of a dict, what is not in it may be made
-            at = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
-            return isinstance(at, ast.Slice) or (isinstance(at, ast.Constant) and isinstance(at.value, int))
-        return not isinstance(node, ast.Attribute) or not node.attr.startswith("_")
+        match node:
+            case ast.Call():
+                reads = self._is_program(node.func) or (self._is_known(node) and not self._may_keep(node))
+            case ast.Name():
+                reads = node.id not in _NOT_PLAIN
+            case ast.Compare():
+                reads = not _asks_identity(node)
+            case ast.Subscript():  # of a dict, what is not in it may be made
+                at = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+                reads = isinstance(at, ast.Slice) or (isinstance(at, ast.Constant) and isinstance(at.value, int))
+            case ast.Attribute():
+                reads = node.attr in _METHODS | _FIELDS | _CONSTANTS or self._is_of_package(node)
+            case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):  # the text of a value
+                reads = False
+            case _:
+                reads = isinstance(node, _READ) and getattr(node, "arg", "") != "out"
+        return reads
+
+    def _is_of_package(self, node: ast.expr) -> bool:
+        """``math.floor``"""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self._modules
 
     def _may_keep(self, call: ast.Call) -> bool:
         """Whether a function is given a result together with something that may hold it later."""
@@ -353,31 +429,47 @@ class _Plain:
         named = {one.id for one in ast.walk(call) if isinstance(one, ast.Name)}
         return bool(named & self._bound - own - self._unchanging)
 
-    def _is_known(self, function: ast.expr) -> bool:
-        """Whether it is a function of Python's or of a package, or a method."""
+    def _is_known(self, call: ast.Call) -> bool:
+        """Whether it calls a function of Python's or of a pure package, or a method that changes nothing."""
+        function = call.func
         if isinstance(function, ast.Name):
-            return function.id in (_BUILT_IN | self._modules) - self._bound
-        return isinstance(function, ast.Attribute)
+            handed = (
+                {one.id for one in call.args if isinstance(one, ast.Name)}
+                if function.id != "isinstance"
+                else set()
+            )
+            handed |= {one.value.id for one in call.keywords if isinstance(one.value, ast.Name)}
+            texts = not _OF_TYPES.isdisjoint({function.id, *handed}) and self._calls(call)
+            return function.id in (_BUILT_IN | self._modules) - self._bound and not texts
+        return isinstance(function, ast.Attribute) and (function.attr in _METHODS or self._is_of_package(function))
 
     def _is_made(self, node: ast.expr) -> bool:
-        """Whether an expression makes a value that has no other name."""
+        """Whether an expression makes a value that has no other name, and holds none twice."""
         called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
         inner = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute)}
-        for one in ast.walk(node):
-            if not isinstance(one, _MADE) or not self._is_making(one):
-                return False
-            # What a module holds may change, and only what is called gives something new.
-            held = isinstance(one, ast.Attribute) or (isinstance(one, ast.Name) and one.id in self._modules)
-            if held and id(one) not in called | inner and ast.unparse(one).partition(".")[0] not in _CONSTANTS:
-                return False
-        return True
+        return all(self._is_making(one, free=id(one) not in called | inner) for one in ast.walk(node))
 
-    def _is_making(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Call):
-            return self._is_known(node.func) and not self._is_program(node.func)
-        if isinstance(node, ast.Name):
-            return node.id in self._unchanging | (_BUILT_IN | self._modules) - self._bound
-        return True
+    def _is_making(self, node: ast.AST, *, free: bool) -> bool:
+        """``free``: whether the node is neither called nor has an attribute asked for."""
+        match node:
+            case ast.Call():
+                makes = (
+                    self._is_known(node)
+                    and getattr(node.func, "attr", getattr(node.func, "id", "")) not in _SHARES
+                )
+            case ast.Name():  # what a package holds may change, and only what is called gives something new
+                makes = node.id in self._unchanging | (_BUILT_IN | self._modules) - self._bound
+                makes = makes and not (free and node.id in self._modules - _CONSTANTS)
+            case ast.Attribute():
+                makes = not free or (node.attr in _CONSTANTS and self._is_of_package(node))
+            case ast.BinOp(op=ast.Mult()):  # of a list, each item may be there several times
+                sides = [one for side in (node.left, node.right) for one in ast.walk(side) if one is not side]
+                makes = not any(
+                    isinstance(one, ast.List | ast.Set | ast.Dict | ast.Call | ast.BinOp) for one in sides
+                )
+            case _:
+                makes = isinstance(node, _MADE)
+        return makes
 
     # ------------------------------------------------------------------------------ expectations that are written
 

@@ -150,6 +150,8 @@ class Link:
         """Names of what stood there before the tests ran, which the program knows as well."""
         self.mirror: Mirror | None = None
         """Of the tests' working folder, where files cross."""
+        self.unread = False
+        """Whether an iterator of the program was not read to its end before the next call."""
         self.lock = RLock()
         """Held for a call and its answer: tests may call from several threads."""
         self._ahead: deque[tuple[bytes, bytes]] = deque()
@@ -205,6 +207,9 @@ class Link:
     def _in_turn(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.over is not None:
             raise Over
+        if Drained.made:  # that the program ran them to their end may show in what it says now
+            self.unread = self.unread or any(one.is_unread() for one in Drained.made)
+            Drained.made.clear()
         if self.mirror is None:
             return self._call(name, name, args, kwargs)
         try:
@@ -324,19 +329,26 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
             detail = namespace.get(WORDS) or detail
         crossed = ",".join(sorted(table.met_at))
         detail = f"{outcomes};{crossed};{table.tied};{','.join(sorted(table.doubts))};{detail}"
-    elif status == PASSED and table is not None and job["carries"]:
-        table.look_for_changes()
-        if table.tied or table.doubts:
-            detail = f"{table.tied};{','.join(sorted(table.doubts))}"
+    elif status == PASSED:
+        detail = _in_doubt(link, table if job["carries"] else None)
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
 
 
+def _in_doubt(link: Link, table: StandIns | None) -> str:
+    """What a program that passes did to what the tests gave it, and behind a semicolon what is in doubt."""
+    tied, doubts = "", {"an iterator was not read to its end before a later call"} if link.unread else set[str]()
+    if table is not None:
+        table.look_for_changes()
+        tied, doubts = table.tied, doubts | table.doubts
+    return f"{tied};{','.join(sorted(doubts))}" if tied or doubts else ""
+
+
 def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandIns | None:
     """Give the tests what stands for the program; the table of the objects that cross, where some do."""
     link.namespace, link.given, link.names = namespace, frozenset(namespace), frozenset(job["names"])
-    Drained.remade, Drained.at_end = link.remade, lambda: None
+    Drained.remade, Drained.at_end, Drained.made = link.remade, lambda: None, []
     if job["files"]:
         # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
         environ["HOME"] = "/nonexistent"

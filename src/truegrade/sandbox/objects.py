@@ -143,6 +143,8 @@ class ObjectTable:
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
         self.copied = False
         """Whether a value was sent that can change and is not carried (`truegrade.sandbox.carried.is_copied`)."""
+        self.stirred = False
+        """Whether an iterator that was sent changed carried values as it was read, or was there twice."""
         self.drawn: dict[int, tuple[Any, tuple[bool, list[Any], Any]]] = {}
         """By id, iterators that the message holds, and what was in them."""
         self.unsent: set[int] = set()
@@ -254,6 +256,7 @@ class ObjectTable:
                 "reduced": self.reduced,
                 "shares": self.shares,
                 "copied": self.copied,
+                "stirred": self.stirred,
                 "rebound": self.rebound(),
             },
             0,
@@ -267,6 +270,14 @@ class ObjectTable:
         """Note what is in a carried value now."""
         if self._is_carried(self._objects[key]):
             self._carried[key] = snapshot(self._objects[key])
+
+    def contents(self) -> dict[int, Any]:
+        """What is in carried values now, by key."""
+        return {key: snapshot(self._objects[key]) for key in self._carried}
+
+    def are_other(self, before: dict[int, Any]) -> bool:
+        """Whether something else is in carried values than was."""
+        return any(has_changed(self._objects[key], held) for key, held in before.items())
 
     def rebound(self) -> list[str]:
         """Names of the prompt that the program binds to something else."""
@@ -390,6 +401,7 @@ class _Writer(_Encoder):
     def __init__(self, table: ObjectTable, max_bytes: int, made: object = None) -> None:
         super().__init__(max_bytes, table.strict)
         self._table, self._made = table, made
+        self._drained: set[int] = set()
         self.whole = not table.carries
         """Whether values that can change are written as all others."""
 
@@ -426,9 +438,14 @@ class _Writer(_Encoder):
             super().value(value, depth + 1)
 
     def drain(self, value: Any) -> tuple[bool, list[Any], Any]:
-        if (drawn := self._table.drawn.get(id(value))) is None:
-            self._table.drained()
-            drawn = self._table.drawn[id(value)] = value, super().drain(value)
+        table = self._table
+        table.stirred |= id(value) in self._drained
+        self._drained.add(id(value))
+        if (drawn := table.drawn.get(id(value))) is None:
+            table.drained()
+            before = table.contents()
+            drawn = table.drawn[id(value)] = value, super().drain(value)
+            table.stirred |= table.are_other(before)
         return drawn[1]
 
     def table(self, value: Any, depth: int) -> None:
@@ -540,6 +557,14 @@ class Held(ObjectTable):
         if entry not in self._scopes[scope]:
             raise NameError(f"name {entry!r} is not defined")
         return self._scopes[scope][entry]
+
+    def contents(self) -> dict[int, Any]:
+        """What is in carried values now, by key."""
+        return {key: snapshot(self._objects[key]) for key in self._carried}
+
+    def are_other(self, before: dict[int, Any]) -> bool:
+        """Whether something else is in carried values than was."""
+        return any(has_changed(self._objects[key], held) for key, held in before.items())
 
     def rebound(self) -> list[str]:
         """Names of the prompt that the program binds to something else; functions and classes it writes anew."""

@@ -276,6 +276,8 @@ class StandIns(ObjectTable):
         """Take over what the program says of its last answer, and what was in it."""
         self._shares |= self.told.get("shares") is True
         self._copied |= self.told.get("copied") is True
+        if self.told.get("stirred") is True:
+            self.doubts.add("an iterator changed values as it was read, or was there twice")
         if self.reduced:
             self.doubts.add("the tests hand over a value of a class of their own")
         reduced, rebound = self.told.get("reduced"), self.told.get("rebound")

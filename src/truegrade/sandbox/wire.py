@@ -155,9 +155,13 @@ class Drained:
     """Where tests run, what makes an exception of plain data."""
     at_end: ClassVar[Callable[[], None]] = lambda: None
     """Where tests run, what is to be done when one is read to its end."""
+    made: ClassVar[list[Drained] | None] = None
+    """Where tests run, all that were made since the last call."""
 
     def __init__(self, items: list[Any], *, cut: bool = False, raised: tuple[Any, ...] | None = None) -> None:
         self._items, self._cut, self._raised = iter(items), cut, raised
+        if self.made is not None:
+            self.made.append(self)
 
     def __iter__(self) -> Self:
         return self
