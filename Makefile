@@ -16,7 +16,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test test-fast test-all test-changed costs quickstarts fuzz check docs zensical jail runc image browser wheel extras bench parity integrations trainers deploy-check train-check aarch64 lock locks-check clean
+.PHONY: help install demo test test-fast test-all test-changed costs quickstarts fuzz check docs zensical jail runc image browser wheel extras bench parity integrations trainers beside-trainers deploy-check train-check aarch64 lock locks-check clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -142,6 +142,9 @@ build/deploy/.ready: Makefile
 
 trainers: build/trainers/.ready jail  ## Reward replies from inside the trainers' own code: PEERS=folder of their checkouts [TRAINERS=names].
 	$(PYTHON) -m tools.trainers --python build/trainers/bin/python --peers $(PEERS) $(TRAINERS)
+
+beside-trainers: build/locks/.ready  ## Whether truegrade[serve] installs beside each trainer of the index, without installing: a minute.
+	$(PYTHON) -m tools.beside_trainers build/locks/bin/uv
 
 # What the trainers' code imports on its way to a reward, not all that they need to train; open-r1 wants a TRL of its
 # time besides.
