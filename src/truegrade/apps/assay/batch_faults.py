@@ -95,6 +95,7 @@ RULES: Mapping[str, Rule] = {
     "gives every reply of a batch what the last one gets": _of_each(lambda _, v: [v[-1]] * len(v)),
     "gives every reply of a batch what the best one gets": _of_each(lambda _, v: [any(v)] * len(v)),
     "gives every reply of a batch what the worst one gets": _of_each(lambda _, v: [all(v)] * len(v)),
+    "gives every reply of a batch what most of them get": _of_each(lambda _, v: [2 * sum(v) > len(v)] * len(v)),
     "returns the rewards of a batch in reverse": _of_each(lambda _, v: v[::-1]),
     "returns the rewards of a batch shifted, each reply getting that of the one before it": _of_each(
         lambda _, v: [*v[-1:], *v[:-1]]
@@ -126,6 +127,12 @@ RULES: Mapping[str, Rule] = {
     ),
     "gives all replies to a prompt what the worst of the batch gets": _of_each(
         lambda batch, _: [all(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
+    ),
+    "gives all replies to a prompt what most of these in the batch get": _of_each(
+        lambda batch, _: [
+            2 * sum(o.is_right for o in group) > len(group)
+            for group in ([o for o in batch if o.problem_id == one.problem_id] for one in batch)
+        ]
     ),
     "keeps the first verdict on a problem for all later replies to it": _kept_by(lambda one: one.problem_id),
     "keeps the first verdict on a reply of a length for all later ones": _kept_by(lambda one: one.chars),

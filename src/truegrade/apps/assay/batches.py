@@ -198,7 +198,7 @@ class _Mixer:
         self._turn += 1
         batch = []
         for place, (pool, share) in enumerate(zip(pools, shares, strict=True)):
-            right = self._random.randint(1, share // 2)
+            right = self._random.randint(1, share - 1)
             if place and place >= len(pools) - 2:
                 right = share * ((self._turn + place) % 2)
             group = [
