@@ -545,6 +545,21 @@ def test_a_value_that_is_nested_too_deeply_is_no_exception_of_the_call(graded, d
     assert not graded(deep + caught("f(x)", "RecursionError"), "def f(x): pass").passed
 
 
+@pytest.mark.parametrize(
+    "raises", ["next(iter(x))", "next(y for y in x)", "(_ for _ in ()).throw(GeneratorExit)", "[next(iter(x))]"]
+)
+def test_what_would_end_a_loop_is_no_other_exception(graded, raises):
+    program = f"def f(x): return {raises}\n"
+    judged = graded(caught("f([])", "RuntimeError"), program)
+    assert judged.reason is Reason.RUNTIME_ERROR and judged.detail.split(",")[0] in (
+        "StopIteration",
+        "GeneratorExit",
+    )
+    assert graded("found = [f([]) for _ in range(2)]\nassert not found", program).reason is Reason.RUNTIME_ERROR
+    caught_all = graded(caught("f([])", "Exception"), program)
+    assert caught_all.passed is ("GeneratorExit" not in raises)
+
+
 def test_what_does_not_cross_is_said_in_plain_words(graded):
     words = "what the program gave does not cross to the tests"
     for use in ("f(1).x", "f(1)()", "list(f(1))", "f(1) + 1"):

@@ -40,7 +40,7 @@ _PROCESS = re.compile(
     rf"{_STATE.pattern}|redirect_std\w+|capsys|locals|vars|dir|builtins|setattr|delattr|sleep|shares_memory"
     r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec|open|exists"
     r"|isfile|isdir|listdir|i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|\w*Temporary\w*|mkd?temp"
-    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook"
+    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook|errstate|seterr\w*|mock|patch\w*|monkeypatch"
 )
 """The same of tests of functions, which have a process of their own in any case."""
 
@@ -77,7 +77,11 @@ def state_named(tree: ast.AST, names: re.Pattern[str] = _STATE) -> set[str]:
 def reads_state(tests: str) -> bool:
     """Whether the tests of a function may read what the program leaves in its process and not in its values."""
     tree = _tree(tests)
-    return not state_named(tree, _PROCESS) <= _bound_in(list(ast.walk(tree)))
+    nodes = list(ast.walk(tree))
+    own = _bound_in(nodes)
+    set_there = (one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load))
+    of_others = (one.value.id for one in set_there if isinstance(one.value, ast.Name))
+    return not state_named(tree, _PROCESS) <= own or not own.issuperset(of_others)
 
 
 @lru_cache(256)

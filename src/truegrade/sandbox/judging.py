@@ -288,6 +288,11 @@ _EXCEPTIONS = {
 
 
 _ENDS_LOOPS = (StopIteration, StopAsyncIteration, GeneratorExit)
+_ENDS_NONE: dict[type, type[BaseException]] = {
+    kind: type(kind.__name__, (Exception if issubclass(kind, Exception) else BaseException,), {})
+    for kind in _ENDS_LOOPS
+}
+"""What stands for these: no loop of the tests ends by them, and they are caught as little as those."""
 """``all(map(f, inputs))`` would take one for the end of the inputs."""
 
 
@@ -305,7 +310,7 @@ def rebuild(
     if not told or {*map(type, (*names, *bases))} != {str} or type(args) is not tuple or type(text) is not str:
         return RuntimeError("the program described its exception in no known form")
     kinds = [_EXCEPTIONS.get(name, RuntimeError) for name in bases]
-    kinds = [RuntimeError if issubclass(kind, _ENDS_LOOPS) else kind for kind in kinds]
+    kinds = [_ENDS_NONE.get(kind, kind) for kind in kinds]
     of_unicode = any(issubclass(kind, UnicodeError) for kind in kinds)
     if of_unicode and any(type(one) is int and one < 0 for one in args):
         return RuntimeError(text)  # CPython 3.11 reads memory there when it words them

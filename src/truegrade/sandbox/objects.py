@@ -397,6 +397,9 @@ class ObjectTable:
         return self._objects[key]
 
 
+_VIEWS = frozenset(map(type, ({}.keys(), {}.values(), {}.items())))
+
+
 class _Writer(_Encoder):
     def __init__(self, table: ObjectTable, max_bytes: int, made: object = None) -> None:
         super().__init__(max_bytes, table.strict)
@@ -406,6 +409,8 @@ class _Writer(_Encoder):
         """Whether values that can change are written as all others."""
 
     def value(self, value: Any, depth: int) -> None:
+        if type(value) in _VIEWS:
+            self._table.drained()
         if self.whole or not kind_of(value):
             super().value(value, depth)
             return

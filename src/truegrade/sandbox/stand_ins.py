@@ -210,6 +210,8 @@ class StandIns(ObjectTable):
         """Take note of what stands for a value that does not cross, or not as it is."""
         if type(value) is Unsupported:
             self.doubts.add("a value does not cross")
+        elif type(value) is Drained and not self.words.isdisjoint(_TYPES):
+            self.doubts.add("it is asked what kind of iterator one is")
         else:
             self._lazy.append(value)
 
@@ -227,8 +229,8 @@ class StandIns(ObjectTable):
         self.tied = what + hashlib.sha256(self.tied.encode() + done).hexdigest()[:16]
 
     def drained(self) -> None:
-        """Take note of an iterator of the tests, of which the program may use a part."""
-        self.doubts.add("the tests hand over an iterator")
+        """Take note of an iterator of the tests, of which the program may use a part, or of a view of a dict."""
+        self.doubts.add("the tests hand over an iterator or a view")
 
     def changed_by_the_other(self, value: object, content: object) -> int:
         """Change a value as the program did; what cannot be done so is a doubt."""
