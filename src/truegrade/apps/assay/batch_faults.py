@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from truegrade.apps.assay.acceptance import Acceptance, SettledVerdict
-from truegrade.apps.assay.batches import BatchItem, BatchSaid
+from truegrade.apps.assay.batches import ALONE, BatchItem, BatchSaid
 from truegrade.apps.assay.measures import BatchMeasure
 from truegrade.apps.assay.records import Probe
 from truegrade.report import format as fmt
@@ -116,16 +116,16 @@ RULES: Mapping[str, Rule] = {
     "judges each reply by the tests of the row that is as far from the end": _by_row(
         lambda place, size: size - 1 - place
     ),
-    "gives all replies to a prompt what the first of the batch gets": _kept_by(
+    "gives all replies to a prompt what the first of these in the batch gets": _kept_by(
         lambda one: one.problem_id, across=False
     ),
-    "gives all replies to a prompt what the last of the batch gets": _kept_by(
+    "gives all replies to a prompt what the last of these in the batch gets": _kept_by(
         lambda one: one.problem_id, across=False, last=True
     ),
-    "gives all replies to a prompt what the best of the batch gets": _of_each(
+    "gives all replies to a prompt what the best of these in the batch gets": _of_each(
         lambda batch, _: [any(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
     ),
-    "gives all replies to a prompt what the worst of the batch gets": _of_each(
+    "gives all replies to a prompt what the worst of these in the batch gets": _of_each(
         lambda batch, _: [all(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
     ),
     "gives all replies to a prompt what most of these in the batch get": _of_each(
@@ -189,35 +189,55 @@ def measure_batches(
     """
     rows = {(row.talk, row.place): row for row in said}
     talks = [[*talk] for _, talk in groupby((rows[each] for each in sorted(rows)), key=lambda row: row.talk)]
-    answered = [row for row in rows.values() if len(row.scores) == len(row.items)]
-    if not rows:
+    together = [row for row in rows.values() if row.talk != ALONE]
+    answered = [row for row in together if len(row.scores) == len(row.items)]
+    if not together:
         return None
-    short = [row for row in rows.values() if row.scores and len(row.scores) != len(row.items)]
+    short = [row for row in together if row.scores and len(row.scores) != len(row.items)]
     verdicts = _Verdicts(answered, acceptance, references)
-    pairs = [
-        (one, accepted)
-        for row in answered
-        for one, accepted in zip(row.items, verdicts.of(row), strict=True)
-        if accepted is not None
-    ]
-    paid = sum(accepted and not one.is_right and not one.paid_alone for one, accepted in pairs)
-    refused = sum(one.is_right and not accepted for one, accepted in pairs)
-    flips = bool(paid + refused) and not by_chance(paid + refused, len(pairs))
+    alone = {
+        (row.items[0].problem_id, row.items[0].text)
+        for row in rows.values()
+        if row.talk == ALONE and len(row.scores) == 1 and verdicts.of(row) == [True]
+    }
+    right, wrong = list[bool](), list[bool]()
+    """Whether each was accepted."""
+    for row in answered:
+        for place, (one, accepted) in enumerate(zip(row.items, verdicts.of(row), strict=True)):
+            if one.is_right and accepted is not None:
+                right.append(accepted)
+            elif accepted is not None:
+                paid_alone = one.paid_alone or (one.problem_id, one.text) in alone
+                wrong.append(not paid_alone and (accepted or _is_above_a_right_one(row, place)))
+    refused, paid = right.count(False), wrong.count(True)
+    flips = (paid > 0 and not by_chance(paid, len(wrong))) or (refused > 0 and not by_chance(refused, len(right)))
     return BatchMeasure(
         batches=len(answered),
-        at_once=all(row.at_once for row in rows.values()),
+        at_once=all(row.at_once for row in together),
         sizes=tuple(sorted({len(row.items) for row in answered})),
-        problems=len({one.problem_id for row in rows.values() for one in row.items}),
-        right=sum(one.is_right for one, _ in pairs),
+        problems=len({one.problem_id for row in together for one in row.items}),
+        right=len(right),
         refused=refused if flips else 0,
-        wrong=sum(not one.is_right for one, _ in pairs),
+        wrong=len(wrong),
         paid=paid if flips else 0,
+        by_chance=0 if flips else paid + refused,
         cause=(_averaged(answered) or _cause(talks, verdicts, by_chance)) if flips else "",
         short=_why_short(short),
-        unanswered=len(rows) - len(answered) - len(short),
-        why=next((row.detail for row in rows.values() if row.detail), ""),
+        unanswered=len(together) - len(answered) - len(short),
+        why=next((row.detail for row in together if row.detail), ""),
         relative=verdicts.relative,
     )
+
+
+def _is_above_a_right_one(row: BatchSaid, place: int) -> bool:
+    """Whether a reply of a batch got more than a right one to the same problem."""
+    score, problem = row.scores[place], row.items[place].problem_id
+    rights = [
+        other
+        for one, other in zip(row.items, row.scores, strict=True)
+        if one.is_right and one.problem_id == problem
+    ]
+    return score is not None and any(other is not None and other < score for other in rights)
 
 
 class _Verdicts:
@@ -310,7 +330,10 @@ def _up_to_a_place(
             def rule(_: Sequence[BatchItem], v: Verdicts, place: int = place, rest: bool = rest) -> Verdicts:
                 return [*v[:place], *[rest] * len(v[place:])]
 
-            yield f"judges no more than {place} of a batch's replies, and {does} those behind them", _of_each(rule)
+            yield (
+                f"judges no more than the first {place} replies of a batch, and {does} those behind them",
+                _of_each(rule),
+            )
 
 
 def _why_short(rows: Sequence[BatchSaid]) -> str:

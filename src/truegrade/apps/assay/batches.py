@@ -73,7 +73,9 @@ class BatchReply(NamedTuple):
 def plan_batches(
     probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance, seed: int
 ) -> list[list[list[BatchReply]]]:
-    """Two conversations of seven batches each, of 1, 8 and 64 replies; none where no reference is accepted.
+    """Two conversations of seven batches each, of 1, 8 and 64 replies, and one of replies alone.
+
+    None where no reference is accepted.
 
     Args:
         probes: all that the grader was sent.
@@ -105,7 +107,12 @@ def plan_batches(
             made.mixed(SMALL),
             [*reversed(made.in_turn())],
         ],
+        [[one] for pool in pools for one in (*pool.foreign, pool.wrong[-1])],
     ]
+
+
+ALONE = 2
+"""The conversation in which what was not sent before is sent by itself, in batches of one."""
 
 
 class _Pool(NamedTuple):

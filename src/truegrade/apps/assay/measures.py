@@ -137,9 +137,11 @@ class BatchMeasure(msgspec.Struct, frozen=True, kw_only=True):
     refused: int
     """Of these."""
     wrong: int
-    """Replies with a verdict that solve nothing."""
+    """Replies with a verdict that solve nothing of their problem."""
     paid: int
-    """Of these."""
+    """Of these, the ones that were accepted, or got more than a right reply to their problem in the batch."""
+    by_chance: int = 0
+    """Verdicts that changed, no more than the grader's flips explain."""
     cause: str = ""
     """What the grader does, if that gives all its verdicts; empty where none flipped, or it is not known."""
     short: str = ""

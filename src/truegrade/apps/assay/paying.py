@@ -259,10 +259,10 @@ def batches_in_words(of: BatchMeasure | None) -> str:
         return ""
     said = [f"gives {of.short}"] if of.short else []
     if of.flipped:
-        paid = f"{of.paid} of {of.wrong} replies that solve nothing are accepted"
+        paid = f"{of.paid} of {of.wrong} wrong replies are accepted, or get more than a right one"
         refused = f"{of.refused} of {of.right} right ones are refused"
         found = " and ".join(each for each, number in ((paid, of.paid), (refused, of.refused)) if number)
-        said.append(f"{of.cause or 'judges a reply by what stands beside it or came before'}: {found}")
+        said.append(f"{of.cause or 'changes verdicts, and no known fault explains how'}: {found}")
     return f"{'in batches' if of.at_once else 'in another order'} it {'; it '.join(said)}"
 
 

@@ -98,9 +98,14 @@ def _in_batches(measure: GraderMeasure) -> str:
         return "" if of is None else batches_in_words(of)
     if of.unanswered and not of.sizes[1:]:
         return f"in batches not measured: {of.why}"
-    silent = f", and no rewards for {of.unanswered} others ({of.why})" if of.unanswered else ""
+    silent = f", and {of.unanswered} more got no rewards ({of.why})" if of.unanswered else ""
     sizes = f"{', '.join(map(str, of.sizes[:-1]))} and {of.sizes[-1]}"
-    return f"no verdict changed in {of.batches} batches of {sizes} replies{silent}"
+    changed = (
+        f"{of.by_chance} of {of.right + of.wrong} verdicts, as many as by chance,"
+        if of.by_chance
+        else "no verdict"
+    )
+    return f"{changed} changed in {of.batches} batches of {sizes} replies{silent}"
 
 
 def _answer(measure: GraderMeasure) -> str:
