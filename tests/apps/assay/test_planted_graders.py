@@ -25,6 +25,7 @@ IMPOSSIBLE = (
     r"yes, \d+ of \d+ programs were paid on impossible tests, and 0 of \d+ programs that solve nothing were paid\n"
 )
 SIZE = r"accepts \d+ of \d+ programs that differ so: returns a number at most 10 times too large or too small, and"
+REFUSES = "refuses right programs in 5 of 10 forms of a reply: py, "
 FAULTS = {
     "perfect": (NO, (), ()),
     "always": (YES + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
@@ -68,7 +69,7 @@ FAULTS = {
         (), (),
     ),
     "one_fence_form": (
-        rf"{NO[:-2]}; replies were sent one at a time\nrefuses right programs in 5 of 10 forms of a reply: py, ",
+        rf"{NO[:-2]}; in batches it gives 1 reward for 8 replies\n{REFUSES}",
         (), (),
     ),
     "idle_pays": (
