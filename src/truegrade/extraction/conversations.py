@@ -58,7 +58,12 @@ def answering_turns(turns: Sequence[str], entry_point: str | None = None) -> lis
 def answering_turn(turns: Iterable[str], entry_point: str | None = None) -> str:
     """The last of the turns that hold an answer (`answering_turns`); empty where none says anything."""
     turns = [turn for turn in turns if turn.strip()]
-    return turns[answering_turns(turns, entry_point)[-1]] if turns else ""
+    if len(turns) < 2:
+        return "".join(turns)
+    for turn in reversed(turns):  # mostly the last or the one before: none ahead of it is read then
+        if code_weight(turn, entry_point or "") is Weight.ANSWER:
+            return turn
+    return turns[answering_turns(turns, entry_point)[-1]]
 
 
 def _with_whole_thoughts(turns: Sequence[Turn]) -> Iterator[str]:

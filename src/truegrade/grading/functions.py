@@ -12,15 +12,10 @@ import msgspec
 from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
+from truegrade.grading.names_in_tests import may_execute, reads_state
 from truegrade.grading.programs import arrange
 from truegrade.grading.references import References
-from truegrade.grading.values_in_tests import (
-    are_plain,
-    compare_with_fixed_values,
-    identity_code,
-    may_execute,
-    reads_state,
-)
+from truegrade.grading.values_in_tests import are_plain, compare_with_fixed_values, identity_code
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 

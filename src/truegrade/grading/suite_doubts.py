@@ -12,9 +12,9 @@ from __future__ import annotations
 import ast
 import re
 
+from truegrade.grading.names_in_tests import imported_names, names_of, state_named
 from truegrade.grading.programs import statements
 from truegrade.grading.suite_source import SuiteSource
-from truegrade.grading.values_in_tests import names_of, state_named
 
 _OF_OBJECTS = frozenset(
     [
@@ -49,7 +49,7 @@ def doubts_of(source: SuiteSource, trusted: str, *, objects: bool) -> tuple[str,
     found = {f"the tests name {one}" for one in state_named(source.tree)}
     if objects:
         found |= {f"the tests name {one}" for one in names_of(source.tree) if one in _OF_OBJECTS}
-    imported = {one for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for one in _bound(node)}
+    imported = imported_names(nodes)
     for node in nodes:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in imported:
             found.add(f"the tests set an attribute of {_root(node)}")
@@ -63,10 +63,6 @@ def doubts_of(source: SuiteSource, trusted: str, *, objects: bool) -> tuple[str,
         if isinstance(node, written) and node.name in wanted - source.entry_points:
             found.add(f"the tests have a copy of {node.name}")
     return tuple(sorted(found))
-
-
-def _bound(node: ast.Import | ast.ImportFrom) -> list[str]:
-    return [one.asname or one.name.partition(".")[0] for one in node.names]
 
 
 def _root(node: ast.expr) -> str:

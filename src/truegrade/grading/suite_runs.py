@@ -20,10 +20,11 @@ from truegrade.files import syntax
 from truegrade.files.kept import LastKept
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
+from truegrade.grading.names_in_tests import may_execute
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
 from truegrade.grading.suite_source import SuiteSource
-from truegrade.grading.values_in_tests import AskingSame, may_execute
+from truegrade.grading.values_in_tests import AskingSame
 from truegrade.patterns import pattern
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome

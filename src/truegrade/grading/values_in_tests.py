@@ -1,116 +1,17 @@
-"""What the tests of a function do with values, as far as their source shows: whether they are plain, what they ask
-for that does not cross, and whether a program has a part in what they expect."""
+"""What the tests of a function do with values, as far as their source shows: whether they are plain, and whether a
+program has a part in what they expect."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import chain
 from marshal import dumps
 
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
-from truegrade.grading.programs import statements
-
-_EXECUTES = re.compile(
-    r"_?pickle|cPickle|\w*Pickler|\w+pickle|dill|joblib|shelve|marshal|allow_pickle|read_pickle|read_array"
-    r"|importlib|imp|runpy|pkgutil|resolve_name|subprocess|ctypes|exec\w*|eval|compile|__import__|system|popen"
-    r"|(posix_)?spawn\w*|read_hdf|HDFStore|yaml|full_load|unsafe_load|load_model|load_source|load_extension"
-    r"|extractall|unpack_archive|timeit|c?[pP]rofile|pdb|bdb|trace|doctest|code|codeop|runsource|runcode"
-    r"|FunctionType|CodeType|zipimport|site|addsitedir|dictConfig|tkinter|numexpr|sympify|parse_expr|lambdify"
-    r"|jinja2|query|sys\.(?:path|modules)"
-)
-"""Names by which tests may run what the program wrote or returned."""
-_STATE = re.compile(
-    r"stdout|stderr|stdin|environb?|getenv|putenv|getcwdb?|cwd|chdir|umask|warnings|catch_warnings|assertWarns\w*"
-    r"|assert(No)?Logs|logging|getLogger|caplog|capfd|recwarn|gc|getrefcount|weakref|tracemalloc|resource|psutil"
-    r"|set(trace|profile)|[gs]etrecursionlimit|getswitchinterval|getsignal|locale|getlocale|getcontext"
-    r"|localcontext"
-    r"|getstate|get_state|get_fignums|fignum_exists|gcf|gca|rcParams|get_option|option_context|get_printoptions"
-    r"|geterr|threading|active_count|process_time(_ns)?|thread_time(_ns)?|getrusage|atexit|inspect|globals|attrs"
-    r"|expanduser|gettempdir|islink|is_symlink|symlink\w*|readlink|lstat|mkfifo|hardlink_to|samefile|chown"
-    r"|st_(ino|nlink|uid|gid|atime\w*|ctime\w*)|get[ac]time"
-)
-"""Names by which tests read what a process, its libraries or the system keep to themselves."""
-_HARMLESS = frozenset({"__name__", "__class__", "__init__", "__members__"})
-_PROCESS = re.compile(
-    rf"{_STATE.pattern}|redirect_std\w+|capsys|locals|vars|dir|builtins|setattr|delattr|sleep|shares_memory"
-    r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec|open|exists"
-    r"|isfile|isdir|listdir|i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|\w*Temporary\w*|mkd?temp"
-    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook|errstate|seterr\w*|mock|patch\w*|monkeypatch"
-)
-"""The same of tests of functions, which have a process of their own in any case."""
-
-
-def names_of(tree: ast.AST) -> Iterator[str]:
-    """The names that a source spells, parts of a dotted one each."""
-    return chain.from_iterable(map(_spelled, ast.walk(tree)))
-
-
-def _spelled(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Name):
-        return [node.id]
-    if isinstance(node, ast.Attribute):
-        return [node.attr]
-    if isinstance(node, ast.alias):
-        return node.name.split(".")
-    if isinstance(node, ast.ImportFrom):
-        return (node.module or "").split(".")
-    if isinstance(node, ast.arg | ast.keyword):  # a fixture; an option
-        return [node.arg] if node.arg else []
-    return []
-
-
-def state_named(tree: ast.AST, names: re.Pattern[str] = _STATE) -> set[str]:
-    """Names in a source by which it reads what does not cross, attributes of Python's own among them."""
-    own = {
-        one.attr
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Attribute) and one.attr.startswith("__") and one.attr not in _HARMLESS
-    }
-    return own | {one for one in names_of(tree) if names.fullmatch(one)}
-
-
-def reads_state(tests: str) -> bool:
-    """Whether the tests of a function may read what the program leaves in its process and not in its values."""
-    tree = _tree(tests)
-    nodes = list(ast.walk(tree))
-    own = _bound_in(nodes)
-    set_there = (one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load))
-    of_others = (one.value.id for one in set_there if isinstance(one.value, ast.Name))
-    return not state_named(tree, _PROCESS) <= own or not own.issuperset(of_others)
-
-
-@lru_cache(256)
-def may_execute(tests: str) -> bool:
-    """Whether tests might run what the program wrote or returned: nothing of it may in the judge's process."""
-    nodes = list(ast.walk(_tree(tests)))
-    attributes = [one for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
-    dotted = [ast.unparse(one) for one in attributes]
-    harmless = [one for one, name in zip(attributes, dotted, strict=True) if name == "re.compile"]
-    names = {name for one in nodes if one not in harmless for name in _spelled(one)} - _bound_in(nodes)
-    if not names.isdisjoint(_LOOKS_UP):
-        names |= {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
-    return any(map(_EXECUTES.fullmatch, (*names, *dotted)))
-
-
-_LOOKS_UP = frozenset({"getattr", "attrgetter", "methodcaller", "__getattribute__", "globals", "vars", "__dict__"})
-"""Names by which a text becomes a name."""
-
-
-def _bound_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that are variables of a source, and bound by no import."""
-    imported = {
-        one.asname or one.name
-        for node in nodes
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for one in node.names
-    }
-    stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return stored - imported
+from truegrade.grading.names_in_tests import imported_names, tree_of
 
 
 @lru_cache(256)
@@ -120,14 +21,14 @@ def are_plain(tests: str, entry_point: str) -> bool:
     They call the program with values made for that call, and are done with what it returns before the next:
     nothing is said of tests in which anything else stands.
     """
-    return _Plain(_tree(tests), entry_point).all_is_plain()
+    return _Plain(tree_of(tests), entry_point).all_is_plain()
 
 
 @lru_cache(256)
 def compare_with_fixed_values(tests: str, entry_point: str) -> bool:
     """Whether tests make values, hand them over, and assert that arguments and results equal others, all of which
     are written in them, one statement after the other: no program has a part in what is expected."""
-    return _Plain(_tree(tests), entry_point).expects_what_is_written()
+    return _Plain(tree_of(tests), entry_point).expects_what_is_written()
 
 
 @lru_cache(256)
@@ -164,10 +65,6 @@ def _asks_identity(node: ast.Compare) -> bool:
         isinstance(op, ast.Is | ast.IsNot) and not any(isinstance(one, ast.Constant) for one in (left, right))
         for op, left, right in pairs
     )
-
-
-def _tree(tests: str) -> ast.Module:
-    return ast.Module(statements(tests), [])
 
 
 _NOT_PLAIN = frozenset(
@@ -260,14 +157,8 @@ class _Plain:
         arguments = (one.arg for one in self._nodes if isinstance(one, ast.arg))
         self._bound = {*bound, *arguments, *self._checks} - self._callers
         """Names that the tests bind."""
-        imported = {
-            (one.asname or one.name).partition(".")[0]
-            for node in self._nodes
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for one in node.names
-        }
         self._modules = frozenset(self._imported()) - {*bound}
-        self._bound |= imported - self._modules
+        self._bound |= imported_names(self._nodes) - self._modules
         self._unchanging = self._names_of_constants()
         self._tries = any(isinstance(one, ast.Try) for one in self._nodes)
 
@@ -323,10 +214,8 @@ class _Plain:
 
     def _is_plain(self, node: ast.stmt) -> bool:
         match node:
-            case ast.FunctionDef(body=[ast.Return()]):
-                plain = self._calls_a_method(node)
             case ast.FunctionDef():
-                plain = node.name in self._checks and all(map(self._is_plain, node.body))
+                plain = self._is_function(node, self._is_plain)
             case ast.Expr():
                 plain = self._is_check(node.value) or self._is_read(node.value)
             case ast.Assert():  # what a failure says comes when all is over, unless that is caught
@@ -345,6 +234,12 @@ class _Plain:
             case _:
                 plain = isinstance(node, _SAYS_NOTHING)
         return plain
+
+    def _is_function(self, node: ast.FunctionDef, of: Callable[[ast.stmt], bool]) -> bool:
+        """Whether it calls a method, or is given the program and holds statements of which that is true."""
+        if len(node.body) == 1 and isinstance(node.body[0], ast.Return):
+            return self._calls_a_method(node)
+        return node.name in self._checks and all(map(of, node.body))
 
     def _calls_a_method(self, node: ast.FunctionDef) -> bool:
         """``def f(a, b): return Solution().f(a, b)``, perhaps sorted: the program, called as LeetCode does."""
@@ -479,10 +374,8 @@ class _Plain:
 
     def _is_written(self, node: ast.stmt) -> bool:
         match node:
-            case ast.FunctionDef(body=[ast.Return()]):
-                written = self._calls_a_method(node)
             case ast.FunctionDef():
-                written = node.name in self._checks and all(map(self._is_written, node.body))
+                written = self._is_function(node, self._is_written)
             case ast.Expr():
                 constant = isinstance(node.value, ast.Constant)
                 written = constant or self._is_check(node.value) or self._is_step(node.value)

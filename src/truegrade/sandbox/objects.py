@@ -563,14 +563,6 @@ class Held(ObjectTable):
             raise NameError(f"name {entry!r} is not defined")
         return self._scopes[scope][entry]
 
-    def contents(self) -> dict[int, Any]:
-        """What is in carried values now, by key."""
-        return {key: snapshot(self._objects[key]) for key in self._carried}
-
-    def are_other(self, before: dict[int, Any]) -> bool:
-        """Whether something else is in carried values than was."""
-        return any(has_changed(self._objects[key], held) for key, held in before.items())
-
     def rebound(self) -> list[str]:
         """Names of the prompt that the program binds to something else; functions and classes it writes anew."""
         bound, found = self._scopes[""], []

@@ -37,7 +37,7 @@ from truegrade.apps.rewards.records import (
 )
 from truegrade.apps.rewards.turns import ANSWERS, Answer, TurnRewards, by_reply, graded_turns
 from truegrade.errors import UserError
-from truegrade.extraction.conversations import policy_turns
+from truegrade.extraction.conversations import answering_turn, policy_turns
 from truegrade.extraction.observations import POLICY_ROLES
 from truegrade.grading.marks import TAMPERING
 from truegrade.records import Reason
@@ -304,12 +304,16 @@ class RewardGrader:
 
     def _read(self, reply: PolicyReply) -> PolicyReply:
         """The reply with the text alone that is graded; its messages are left where none is the model's."""
-        if self.answer == "last":
-            return graded_turns(reply, self._called)[-1][1]
-        turns = policy_turns(reply.text if reply.messages is None else reply.messages)
-        if not turns or (reply.messages is None and reply.form != "reply"):
+        if reply.messages is None and reply.form != "reply":
             return reply
-        return msgspec.structs.replace(reply, text="\n\n".join(turns), messages=None)
+        turns = policy_turns(reply.text if reply.messages is None else reply.messages)
+        if not turns:
+            return reply
+        if self.answer == "joined":
+            text = "\n\n".join(turns)
+        else:
+            text = answering_turn(turns, self._called(reply) if len(turns) > 1 else None)
+        return msgspec.structs.replace(reply, text=text, messages=None)
 
     def _called(self, reply: PolicyReply) -> str | None:
         """The function that a reply is to define, where that is known."""
