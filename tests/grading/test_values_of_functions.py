@@ -107,6 +107,17 @@ def test_what_fails_in_one_process_passes_unmarked_nowhere(graded, tests, wrong,
         ("import os\nf(1)\nassert 'ZZ' not in os.environ", "import os\ndef f(x): os.environ['ZZ'] = '1'"),
         ("try:\n    f(1)\nexcept ValueError as error:\n    assert error.__context__ is None",
          "def f(x):\n    try: 1 / 0\n    except ZeroDivisionError: raise ValueError"),
+        ("import calendar\ncalendar.setfirstweekday(6)\nassert f(1) == 0",
+         "import calendar\ndef f(x): return calendar.firstweekday()"),
+        ("from sys import argv\nargv.append('z')\nassert f(1) == 0",
+         "import sys\ndef f(x): return int('z' in sys.argv)"),
+        ("import sys\nsys.argv[0] = 'z'\nassert f(1) == 0",
+         "import sys\ndef f(x): return int(sys.argv[0] == 'z')"),
+        ("import numpy as np\nnp.set_printoptions(precision=2)\nassert f(1) == '[0.333]'",
+         "import numpy\ndef f(x): return str(numpy.array([0.333]))"),
+        ("import numpy as np\nnp.savetxt('t.txt', [1.0])\nassert f('t.txt') == [1.0]",
+         "import numpy\ndef f(x): return [float(numpy.loadtxt(x))]"),
+        ("assert f(1).fold == 0", "import datetime\ndef f(x): return datetime.datetime(2020, 1, 1, fold=1)"),
     ],
 )  # fmt: skip
 def test_what_a_program_leaves_in_its_process_is_in_doubt(graded, tests, program):
@@ -417,6 +428,21 @@ def test_what_tests_may_execute_is_marked(graded, tests):
     assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,))
 
 
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "import numpy as np\na = [1, 2]\nassert np.setdiff1d(f(a), [1]).tolist() == [2]\nassert a == [1, 2]",
+        "import numpy as np\nassert np.append(f([1]), [2]).tolist() == [1, 2]",
+        "import collections\nd = collections.Counter()\nd.setdefault(1, f([1])).append(2)\nassert d[1][1] == 2",
+    ],
+)
+def test_words_that_set_nothing_are_no_mark(graded, tests):
+    assert (graded(tests, "def f(x): return x[:]").reason, graded(tests, "def f(x): return x[:]").marks) == (
+        Reason.PASSED,
+        (),
+    )
+
+
 RAISED = "try:\n    f(-1)\n    assert False\nexcept ValueError as error:\n    assert str(error) == 'bad: -1'"
 
 
@@ -434,6 +460,75 @@ def test_what_an_exception_says_crosses(graded, program):
     assert not graded(RAISED, "def f(n):\n    raise ValueError(n)\n").passed
 
 
+def caught(call, kind):
+    return f"seen = False\ntry:\n    {call}\nexcept {kind}:\n    seen = True\nassert seen"
+
+
+CARRIED = "a = [-1]\nassert a is a\n"
+"""With which values that can change are carried."""
+ARGUMENTS = "try:\n    f(1)\n    assert False\nexcept ValueError as error:\n    assert error.args == ('bad',)"
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "Exception('bad')",
+        "type('Own', (), {'__str__': lambda self: 'bad'})()",
+        "['bad', print]",
+        "iter('bad')",
+        "'bad', print",
+    ],
+)
+@pytest.mark.parametrize("carried", ["", CARRIED])
+def test_an_argument_of_an_exception_that_does_not_cross_is_no_text(graded, argument, carried):
+    judged = graded(carried + ARGUMENTS, f"def f(x): raise ValueError({argument})")
+    assert judged.reason is Reason.WRONG_ANSWER, judged
+    said = carried + ARGUMENTS.replace("error.args == ('bad',)", "'bad' in str(error)")
+    assert graded(said, f"def f(x): raise ValueError('bad', {argument})").passed
+    assert graded(carried + ARGUMENTS, "def f(x): raise ValueError('bad')").passed
+
+
+def test_the_file_that_could_not_be_opened_crosses(graded):
+    tests = "import errno\ntry:\n    f('no such')\nexcept OSError as error:\n    "
+    tests += "assert (error.filename, error.errno, len(error.args)) == ('no such', errno.ENOENT, 2)"
+    assert graded(tests, "def f(x): return open(x)").passed
+    assert not graded(tests, "def f(x): raise FileNotFoundError(2, 'No such file')").passed
+
+
+GROUP = "ExceptionGroup('g', [ValueError(1), TypeError(print)])"
+
+
+@pytest.mark.parametrize(
+    "tests, raised, passes",
+    [
+        (caught("f(1)", "Exception"), GROUP, True),
+        (caught("f(1)", "RuntimeError"), GROUP, False),
+        (caught("f(1)", "Exception"), "BaseExceptionGroup('g', [KeyboardInterrupt()])", False),
+    ],
+)
+@pytest.mark.parametrize("carried", ["", CARRIED])
+def test_a_group_of_exceptions_is_caught_as_one(graded, tests, raised, passes, carried):
+    judged = graded(carried + tests, f"def f(x): raise {raised}\n")
+    assert judged.passed is passes
+    assert judged.marks == ((TESTS_INSIDE,) if passes and carried else ())  # its members do not cross
+
+
+@pytest.mark.parametrize(
+    "tests, raised",
+    [
+        ("try: f(1)\nexcept ExceptionGroup: assert False\nexcept Exception: pass", GROUP),
+        ("try: f(1)\nexcept BaseExceptionGroup: assert False\nexcept Exception: pass", GROUP),
+        ("try: f(1)\nexcept* TypeError: assert False\nexcept* Exception: pass", GROUP),
+        ("try: f(1)\nexcept StopIteration: assert False\nexcept Exception: pass", "StopIteration"),
+        ("try: f(1)\nexcept Exception as e: assert not isinstance(e, StopIteration)", "StopIteration"),
+    ],
+)
+@pytest.mark.parametrize("carried", ["", CARRIED])
+def test_tests_that_name_what_another_exception_stands_for_are_in_doubt(graded, tests, raised, carried):
+    assert graded(carried + tests, f"def f(x): raise {raised}\n").marks == (TESTS_INSIDE,)
+    assert graded(carried + tests, "def f(x): raise ValueError\n").marks == ()
+
+
 def test_an_exception_of_a_package_is_known_by_its_name(graded):
     tests = "import json\ntry:\n    f('x')\n    assert False\nexcept json.JSONDecodeError as error:\n    pass"
     assert graded(tests, "import json\ndef f(x):\n    return json.loads(x)\n").passed
@@ -446,12 +541,6 @@ def test_no_exception_of_several_classes_has_memory_read_to_word_it():
     assert type(error) is RuntimeError and str(error) == "X: y"
 
 
-def caught(call, kind):
-    return f"seen = False\ntry:\n    {call}\nexcept {kind}:\n    seen = True\nassert seen"
-
-
-CARRIED = "a = [-1]\nassert a is a\n"
-"""With which values that can change are carried."""
 LAZY = {
     "generator": "def f(x):\n    if x: raise ValueError\n    yield",
     "generator that began": "def f(x):\n    yield 1\n    raise ValueError",

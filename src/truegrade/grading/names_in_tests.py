@@ -30,12 +30,23 @@ _STATE = re.compile(
     r"|st_(ino|nlink|uid|gid|atime\w*|ctime\w*)|get[ac]time"
 )
 """Names by which tests read what a process, its libraries or the system keep to themselves."""
+_SETS = re.compile(r"(un)?set(?!default$|(diff|xor)1d$)[a-z_]\w*|(un)?register\w*|add_\w+|enable|disable|install")
+"""Functions of packages that change what is in force."""
+_CHANGES = frozenset(
+    ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "update", "setdefault")
+)
+"""Methods that change what they are called of."""
+NUMPY_FILES = frozenset(
+    ("save", "savetxt", "savez", "savez_compressed", "tofile", "memmap", "loadtxt", "genfromtxt", "fromfile")
+)
+"""Functions of numpy that write files, or read them."""
 _HARMLESS = frozenset({"__name__", "__class__", "__init__", "__members__"})
 _PROCESS = re.compile(
     rf"{_STATE.pattern}|redirect_std\w+|capsys|locals|vars|dir|builtins|setattr|delattr|sleep|shares_memory"
     r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec|open|exists"
     r"|isfile|isdir|listdir|i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|\w*Temporary\w*|mkd?temp"
-    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook|errstate|seterr\w*|mock|patch\w*|monkeypatch"
+    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook|errstate|mock|patch\w*|monkeypatch|getsizeof"
+    rf"|fold|tzname|ZoneInfo|zoneinfo|{'|'.join(NUMPY_FILES)}"
 )
 """The same of tests of functions, which have a process of their own in any case."""
 
@@ -92,7 +103,30 @@ def reads_state(tests: str) -> bool:
     own = _bound_in(nodes)
     set_there = (one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load))
     of_others = (one.value.id for one in set_there if isinstance(one.value, ast.Name))
-    return not state_named(tree, _PROCESS) <= own or not own.issuperset(of_others)
+    if not state_named(tree, _PROCESS) <= own or not own.issuperset(of_others):
+        return True
+    imported = imported_names(nodes)
+    held = imported_names(one for one in nodes if isinstance(one, ast.ImportFrom))
+    return any(_root(one) in imported and _changes_settings(one, held) for one in nodes)
+
+
+def _root(node: ast.AST) -> str:
+    """The name with which ``a.b[c].d`` or a call of it begins."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _changes_settings(node: ast.AST, held: set[str]) -> bool:
+    """Whether what begins with an imported name changes what that holds: ``calendar.setfirstweekday(6)``,
+    ``sys.argv.append("x")``, ``sys.argv[0] = "x"``; ``held`` are names that were in a module."""
+    if isinstance(node, ast.Subscript):
+        return not isinstance(node.ctx, ast.Load)
+    function = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(function, ast.Attribute):
+        return isinstance(function, ast.Name) and _SETS.fullmatch(function.id) is not None
+    of_held = isinstance(function.value, ast.Attribute) or ast.unparse(function.value) in held
+    return _SETS.fullmatch(function.attr) is not None or (of_held and function.attr in _CHANGES)
 
 
 @lru_cache(256)

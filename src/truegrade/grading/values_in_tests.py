@@ -11,7 +11,7 @@ from marshal import dumps
 
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
-from truegrade.grading.names_in_tests import imported_names, tree_of
+from truegrade.grading.names_in_tests import NUMPY_FILES, imported_names, tree_of
 
 
 @lru_cache(256)
@@ -157,7 +157,7 @@ class _Plain:
         arguments = (one.arg for one in self._nodes if isinstance(one, ast.arg))
         self._bound = {*bound, *arguments, *self._checks} - self._callers
         """Names that the tests bind."""
-        self._modules = frozenset(self._imported()) - {*bound}
+        self._modules = frozenset(self._imported()) - {*bound} - NUMPY_FILES
         self._bound |= imported_names(self._nodes) - self._modules
         self._unchanging = self._names_of_constants()
         self._tries = any(isinstance(one, ast.Try) for one in self._nodes)
@@ -310,7 +310,7 @@ class _Plain:
 
     def _is_of_package(self, node: ast.expr) -> bool:
         """``math.floor``"""
-        while isinstance(node, ast.Attribute):
+        while isinstance(node, ast.Attribute) and node.attr not in NUMPY_FILES:
             node = node.value
         return isinstance(node, ast.Name) and node.id in self._modules
 

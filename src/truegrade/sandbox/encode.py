@@ -266,8 +266,10 @@ _EXCEPTIONS = {
 
 
 def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...], str]:
-    """An exception as plain data: its own types, the nearest built-in ones, arguments if they travel, and
-    ``Type: message``."""
+    """An exception as plain data: its own types, the nearest built-in ones, its arguments, and ``Type: message``.
+
+    An argument that does not travel whole is the name of its type.
+    """
     built_in, own = list[type](), list[type]()
     for kind in type(error).__mro__:
         if kind not in _EXCEPTIONS:
@@ -281,11 +283,12 @@ def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tu
         message = str(error)[:MAX_TEXT]
     except BaseException:  # the program's own __str__
         message = ""
-    try:
-        encode(error.args, 4 * MAX_TEXT, strict=True)
-        args = error.args
-    except Exception:  # they do not travel, or their own code failed
-        args = (message,)
+    try:  # of an OSError, a file's name is none of them
+        args = tuple(OSError.__reduce__(error)[1] if isinstance(error, OSError) else error.args)
+    except Exception:  # the program's own code
+        args = (Unsupported("object"),)
+    encoder = _Arguments(4 * MAX_TEXT, strict=True)
+    args = tuple([one if encoder.takes(one) else Unsupported(type(one).__name__[:MAX_NAME]) for one in args])
     return names, bases, args, f"{name}: {message}" if message else name
 
 
@@ -452,6 +455,21 @@ class _Encoder:
         if any(part.bit_length() > 8 * MAX_FRACTION_BYTES for part in parts):
             raise ValueTooLarge("a fraction of more than 32768 bits")
         self.several(b"q", parts, depth)
+
+
+class _Arguments(_Encoder):
+    """Says of an exception's arguments, one after the other, whether they travel whole."""
+
+    def takes(self, value: Any) -> bool:
+        try:
+            self.value(value, 0)
+        except Exception:  # or their own code failed
+            return False
+        return True
+
+    def iterator(self, value: Any, depth: int) -> None:
+        """None is read: who sends it later would find it empty."""
+        raise Unencodable(value)
 
 
 def _is_true(value: object) -> bool:

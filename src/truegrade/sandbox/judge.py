@@ -44,6 +44,7 @@ from truegrade.sandbox.judging import (
     foreseen,
     is_about,
     is_stateless,
+    may_miss,
     rebuild,
     short,
     statement_at,
@@ -330,15 +331,17 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         crossed = ",".join(sorted(table.met_at))
         detail = f"{outcomes};{crossed};{table.tied};{','.join(sorted(table.doubts))};{detail}"
     elif status == PASSED:
-        detail = _in_doubt(link, table if job["carries"] else None)
+        detail = _in_doubt(link, table if job["carries"] else None, job["tests"])
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
 
 
-def _in_doubt(link: Link, table: StandIns | None) -> str:
+def _in_doubt(link: Link, table: StandIns | None, tests: str) -> str:
     """What a program that passes did to what the tests gave it, and behind a semicolon what is in doubt."""
     tied, doubts = "", {"an iterator was not read to its end before a later call"} if link.unread else set[str]()
+    if any(may_miss(error, tests) for error in (link.raised, *link.raised_before)):
+        doubts.add("the tests name a class of exceptions that another one stands for")
     if table is not None:
         table.look_for_changes()
         tied, doubts = table.tied, doubts | table.doubts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from _signal import ITIMER_VIRTUAL, SIGVTALRM, setitimer  # type: ignore[import-not-found]
 from _signal import signal as set_handler
@@ -11,7 +12,7 @@ from opcode import opmap
 
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, is_plain
 from truegrade.sandbox.objects import TESTS_MODULE
-from truegrade.sandbox.wire import MAX_BASES, MAX_TEXT
+from truegrade.sandbox.wire import MAX_BASES, MAX_TEXT, Unsupported
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -288,12 +289,21 @@ _EXCEPTIONS = {
 
 
 _ENDS_LOOPS = (StopIteration, StopAsyncIteration, GeneratorExit)
-_ENDS_NONE: dict[type, type[BaseException]] = {
-    kind: type(kind.__name__, (Exception if issubclass(kind, Exception) else BaseException,), {})
-    for kind in _ENDS_LOOPS
-}
-"""What stands for these: no loop of the tests ends by them, and they are caught as little as those."""
 """``all(map(f, inputs))`` would take one for the end of the inputs."""
+_IN_PLACE: dict[type, type[BaseException]] = {
+    kind: type(kind.__name__, (Exception if issubclass(kind, Exception) else BaseException,), {})
+    for kind in (*_ENDS_LOOPS, BaseExceptionGroup, ExceptionGroup)  # whose members do not cross
+}
+"""What stands for these: no loop of the tests ends by them, and what names none of them catches the same."""
+
+
+def may_miss(error: BaseException | None, tests: str) -> bool:
+    """Whether tests name a class of which an exception of the program is one, and what stands for it is not."""
+    held = [kind for kind, stand_in in _IN_PLACE.items() if isinstance(error, stand_in)]
+    names = {above.__name__ for kind in held for above in kind.__mro__ if above in _IN_PLACE}
+    groups = any(issubclass(kind, BaseExceptionGroup) for kind in held)
+    named = any(re.search(rf"\b{name}\b", tests) for name in names)
+    return named or (groups and re.search(r"\bexcept\s*\*", tests) is not None)
 
 
 def rebuild(
@@ -310,7 +320,7 @@ def rebuild(
     if not told or {*map(type, (*names, *bases))} != {str} or type(args) is not tuple or type(text) is not str:
         return RuntimeError("the program described its exception in no known form")
     kinds = [_EXCEPTIONS.get(name, RuntimeError) for name in bases]
-    kinds = [_ENDS_NONE.get(kind, kind) for kind in kinds]
+    kinds = [_IN_PLACE.get(kind, kind) for kind in kinds]
     of_unicode = any(issubclass(kind, UnicodeError) for kind in kinds)
     if of_unicode and any(type(one) is int and one < 0 for one in args):
         return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
@@ -322,9 +332,10 @@ def rebuild(
             named = found[0] or type(names[0], tuple(dict.fromkeys(above or kinds)), {})
         error = _made(named, args)
         message = text.removeprefix(names[0]).removeprefix(": ")
-        if len(message) < MAX_TEXT and str(error) != message:  # what it says is not its arguments alone
+        whole = len(message) < MAX_TEXT or any(type(one) is Unsupported for one in args)
+        if whole and str(error) != message:  # what it says is not its arguments alone
             error = _made(type(named.__name__, (named,), {"__str__": lambda _: message}), args)
-    except Exception:  # types that take no such arguments, e.g. ExceptionGroup of objects that do not travel
+    except Exception:  # types that take no such arguments
         error = RuntimeError(text)
     return error
 
