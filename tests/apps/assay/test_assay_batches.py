@@ -204,7 +204,7 @@ def test_nothing_is_sent_where_no_reference_is_accepted():
 # ------------------------------------------------------------------------------------------- graders that run
 
 GRADERS = """
-import re
+import json, re
 
 def right(text, tests):
     if re.search("while|wait|import os", text):  # nothing here ends a program
@@ -233,6 +233,18 @@ def fails(completions, ground_truth, **_):
     if len(completions) > 1:
         raise RuntimeError("out of memory")
     return each(completions, ground_truth)
+
+def of_verl(data_sources, solution_strs, ground_truths, extra_infos):
+    assert len(data_sources) == len(solution_strs) == len(ground_truths) == len(extra_infos)
+    tests = []
+    for of in map(json.loads, ground_truths):
+        pairs = zip(of["inputs"], of["outputs"])
+        tests.append("\\n".join(f"assert {of['fn_name']}({given}) == {wanted}" for given, wanted in pairs))
+    return [{"score": right(text, one), "acc": 0.0} for text, one in zip(solution_strs, tests)]
+
+def of_verl_shifted(**columns):
+    scores = of_verl(**columns)
+    return scores[1:] + scores[:1]
 
 _kept = {}
 
@@ -293,6 +305,14 @@ def test_batches_of_real_rewards_are_measured_and_gone_on_with(assayed):
     before = (result.folder / "batches.jsonl").read_bytes()
     assert assayed(*names, call="trl").measures == result.measures
     assert (result.folder / "batches.jsonl").read_bytes() == before
+
+
+@jailed
+def test_batches_of_verl_are_measured(assayed):
+    sound, shifted = assayed("of_verl", "of_verl_shifted", call="verl-batch").measures
+    assert "no verdict changed in 14 batches of 1, 8 and 64 replies" in answer(sound)
+    cause = "returns the rewards of a batch shifted, each reply getting that of the one behind it"
+    assert shifted.batches.cause == cause
 
 
 @jailed

@@ -91,6 +91,25 @@ def test_trl_text_columns_hold_other_shapes_as_json():
     assert kwargs["answer"] == kwargs["tests"]
 
 
+def test_a_rubric_of_verifiers_gets_a_rollout_by_name():
+    async def reward(completion, answer, state, info, **columns):
+        right = completion[-1]["content"] == REPLY and state["answer"] == answer == "\n".join(info["tests"])
+        return float(right and columns["tests"] == info["tests"] and columns["task_id"] == add_problem().id)
+
+    assert verdicts(asked(open_target(reward, call="verifiers"), sending(RIGHT), sending(WRONG))) == [True, False]
+
+
+def test_verl_gets_batches_of_one_by_name():
+    (kwargs,) = taken("verl-batch", fields={"data_source": "code", "limit_s": 5})
+    assert (kwargs["data_sources"], kwargs["solution_strs"], kwargs["limit_s"]) == (["code"], [REPLY], 5)
+    assert [json.loads(one)["fn_name"] for one in kwargs["ground_truths"]] == ["add"]
+    asked = [open_target(print, call="verl-batch", fields={"limit_s": 5})._asker.question(sending(RIGHT))] * 2
+    batch = CALLS["verl-batch"].payload_of_batch(asked)["kwargs"]
+    assert {name: one if name == "limit_s" else len(one) for name, one in batch.items()} == {
+        "data_sources": 2, "solution_strs": 2, "ground_truths": 2, "extra_infos": 2, "limit_s": 5,
+    }  # fmt: skip
+
+
 def handed(call, kind):
     """Name to shape."""
     target = open_target(print, call="plain", tests_as=call.tests_as)

@@ -17,6 +17,13 @@ dictionary, of which ``score`` counts (verl-project/verl@1dda039
 (``verl/utils/reward_score/prime_code/__init__.py`` reads it so), and for functions an input is a line of JSON an
 argument, an output JSON (``testing_util.py`` there, ``verl/utils/reward_score/sandbox_fusion/utils.py``).
 
+``verl-batch``: ``compute_score(data_sources, solution_strs, ground_truths, extra_infos)``, by name, gives a list of
+such, in batches (``verl/workers/reward_manager/batch.py`` there).
+
+``verifiers``: ``f(prompt, completion, answer, state, info, task, **columns)``, by name, of a rubric: a number
+(PrimeIntellect-ai/verifiers@a60a606 ``verifiers/legacy/rubrics/rubric.py`` ``_call_individual_reward_func``). Prompt
+and completion are lists of messages.
+
 ``rllm``: ``f(task_info, action)`` returns an object with ``reward`` and ``is_correct`` (rllm-org/rllm@9beb6e0
 ``rllm/rewards/code_reward.py`` ``RewardCodeFn.__call__``, which chooses its rule by ``data_source``).
 
@@ -166,7 +173,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     of_replies: bool = False
     """Whether it is handed the reply, of which a trainer hands over a batch."""
     batched: bool = False
-    """Whether all that it is handed by name are lists with an item a reply, and it takes several at once."""
+    """Whether what it is handed by name are lists with an item a reply, and it takes several at once; what is no
+    list is the same for all."""
     of_trainer: tuple[str, ...] = ()
     """Names of arguments that are objects of the trainer: they cannot be sent, so `host.of_trainer` makes them."""
 
@@ -186,8 +194,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     def payload_of_batch(self, asked: Sequence[ProbeQuestion]) -> dict[str, Any]:
         """The same of several replies, for a way that is `batched`."""
         rows = [self.payload(one, adapted=False) for one in asked]
-        lists = {name: [item for row in rows for item in row["kwargs"][name]] for name in rows[0]["kwargs"]}
-        return rows[0] | {"kwargs": lists}
+        named = {
+            name: [item for row in rows for item in row["kwargs"][name]] if isinstance(one, list) else one
+            for name, one in rows[0]["kwargs"].items()
+        }
+        return rows[0] | {"kwargs": named}
 
     def readings(self, value: Any) -> list[Reading] | Reading:
         """What the answer to a batch means, one by one; never raises."""
@@ -263,6 +274,12 @@ def _verl(asked: ProbeQuestion) -> Arguments:
     return (), given | asked.fields
 
 
+def _verl_batch(asked: ProbeQuestion) -> Arguments:
+    _, given = _verl(asked)
+    rows = [*_verl(EXAMPLE)[1]]  # what else there is are settings of the manager
+    return (), {f"{name}s" if name in rows else name: [one] if name in rows else one for name, one in given.items()}
+
+
 def _ground_truth(tests: Any) -> str:
     if isinstance(tests, str):
         return tests
@@ -270,6 +287,18 @@ def _ground_truth(tests: Any) -> str:
         inputs = ["\n".join(map(json.dumps, arguments)) for arguments in tests["inputs"]]
         tests = tests | {"inputs": inputs, "outputs": [json.dumps(value) for (value,) in tests["outputs"]]}
     return json.dumps(tests)
+
+
+def _verifiers(asked: ProbeQuestion) -> Arguments:
+    of_rollout = {
+        "prompt": [{"role": "user", "content": words_of(asked.problem)}],
+        "completion": [{"role": "assistant", "content": asked.reply}],
+        "answer": as_text(asked.tests),
+        "info": {"tests": asked.tests, "entry_point": entry_point_of(asked.problem)},
+        "task": asked.problem.benchmark,
+    }
+    columns = {**dict.fromkeys(TEST_COLUMNS, asked.tests), **_sources(asked)}
+    return (), columns | of_rollout | {"state": of_rollout} | asked.fields
 
 
 def _rllm(asked: ProbeQuestion) -> Arguments:
@@ -388,6 +417,8 @@ CALLS: Mapping[str, Call] = MappingProxyType(
                 of_trainer=TRL_OBJECTS,
             ),
             Call(name="verl", arguments=_verl, of_replies=True, tests_as="taco"),
+            Call(name="verl-batch", arguments=_verl_batch, of_replies=True, batched=True, tests_as="taco"),
+            Call(name="verifiers", arguments=_verifiers, of_replies=True),
             Call(name="rllm", arguments=_rllm, of_replies=True, tests_as="lcb"),
             Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf, of_replies=True),
             Call(name="open-instruct", ask=_ask_open_instruct, reads=_read_open_instruct),

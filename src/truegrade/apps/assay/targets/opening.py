@@ -431,6 +431,7 @@ READ: Mapping[str, str] = MappingProxyType(
         "truegrade": "the verdict of the service",
         "trl": "a list of one number, of which 1 and more passes; None is no verdict",
         "trl-text": "a list of one number, of which 1 and more passes; None is no verdict",
+        "verl-batch": "a list of one verdict",
     }
 )
 """Call to what is read of the answer, where that is not `USUAL`."""
