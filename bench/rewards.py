@@ -3,12 +3,16 @@
     python -m bench rewards soak --verl VERL --packages SITE [--requests 1000000] [--connections 64] [--out FILE]
     python -m bench rewards full-queue --peers PEERS --peers-python PYTHON [--requests 1000]
     python -m bench rewards against --verl VERL --packages SITE --fusion SANDBOXFUSION --fusion-python PYTHON
+    python -m bench rewards open [--fusion SANDBOXFUSION --fusion-python PYTHON] [--open 1,8,64,512]
     python -m bench rewards leetcode LeetCodeDataset-v0.3.1-test.jsonl.gz [--offer sortedcontainers] [--limit 228]
 
 VERL is a checkout of verl-project/verl@1dda039, whose client sends the requests; without it a client that speaks
 the same does. SITE is a folder with `requests`, which that client needs. SANDBOXFUSION is a checkout of
 bytedance/SandboxFusion@469de08, PYTHON an interpreter with what its router imports. PEERS holds checkouts as
 OWNER+NAME, of verl and of allenai/open-instruct@e6c3044, PYTHON has what their clients import.
+
+`open` keeps so many requests open for `--seconds` a round, in alternating rounds; a share of the programs never
+ends (``--endless 0.05``), and is given one second. It counts right programs that were refused, too.
 
 `soak` counts requests without an answer (lost), with another answer than the program gives when it is run alone
 (wrong), with another request's nonce (crossed), after 30 s (late), and of a failed grader. A process of the
@@ -38,6 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.rewards_beside import Service, against
+from bench.rewards_open import open_requests
 from bench.rewards_soak import LATE_S, client_of, post, soak
 
 CLIENTS = Path(__file__).parents[1] / "tests/web/service/drive_trainer_clients.py"
@@ -144,7 +149,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     modes = parser.add_subparsers(dest="mode", required=True)
-    found = {name: modes.add_parser(name) for name in ("soak", "full-queue", "against", "leetcode")}
+    found = {name: modes.add_parser(name) for name in ("soak", "full-queue", "against", "open", "leetcode")}
     for mode in found.values():
         mode.add_argument("--workers", type=int)
     for name, requests in (("soak", 1_000_000), ("full-queue", 1000), ("against", 300)):
@@ -158,9 +163,13 @@ def _arguments() -> argparse.ArgumentParser:
     found["full-queue"].add_argument("--peers", type=Path, required=True)
     found["full-queue"].add_argument("--peers-python", required=True)
     found["full-queue"].add_argument("--clients", default="verl,oi")
-    found["against"].add_argument("--fusion", type=Path)
-    found["against"].add_argument("--fusion-python", type=Path)
-    found["against"].add_argument("--rounds", type=int, default=3)
+    for name in ("against", "open"):
+        found[name].add_argument("--fusion", type=Path)
+        found[name].add_argument("--fusion-python", type=Path)
+        found[name].add_argument("--rounds", type=int, default=3)
+    found["open"].add_argument("--open", default="1,8,64,512")
+    found["open"].add_argument("--endless", type=float, default=0.05)
+    found["open"].add_argument("--seconds", type=float, default=10.0)
     found["leetcode"].add_argument("file", type=Path)
     found["leetcode"].add_argument("--limit", type=int)
     found["leetcode"].add_argument("--offer", default="")
@@ -173,5 +182,5 @@ def main() -> None:
     if options.mode == "against":
         against(client_of(options.verl, options.packages), options)
         return
-    run = {"soak": soak, "full-queue": full_queue, "leetcode": leetcode}[options.mode]
+    run = {"soak": soak, "full-queue": full_queue, "open": open_requests, "leetcode": leetcode}[options.mode]
     raise SystemExit(0 if run(options) else 1)

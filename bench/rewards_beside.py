@@ -195,7 +195,8 @@ with ThreadPoolExecutor(workers) as threads:
 """
 
 
-def _tests(number: int) -> dict[str, list[str]]:
+def tests_of(number: int) -> dict[str, list[str]]:
+    """Inputs and outputs of `CODE`, by the number of a completion."""
     sizes = [1 + number * CASES + case for case in range(CASES)]
     return {"inputs": [f"{n}\n" for n in sizes], "outputs": [f"{sum(v * v for v in range(n))}\n" for n in sizes]}
 
@@ -208,7 +209,7 @@ def against(client: ModuleType, options: argparse.Namespace) -> None:
         ours = stack.enter_context(Service(workers, Path(folder)))
         rivals: dict[str, Callable[[], float]] = {"ours, jailed": lambda: _cases(client, ours.url, options)}
         if options.fusion and options.fusion_python:
-            fusion = stack.enter_context(_fusion(options.fusion, options.fusion_python))
+            fusion = stack.enter_context(fusion_at(options.fusion, options.fusion_python))
             rivals["SandboxFusion, unjailed"] = lambda: _cases(client, fusion, options)
         if options.fusion_python:
             rivals["verl prime_code"] = lambda: _prime(options, workers)
@@ -238,7 +239,7 @@ def _cases(client: ModuleType, url: str, options: argparse.Namespace) -> float:
 
     def one(number: int) -> bool:
         results, _ = client.check_correctness(
-            url, _tests(number), CODE.format(number=number), 10, LIMITS_MB, "python", semaphore
+            url, tests_of(number), CODE.format(number=number), 10, LIMITS_MB, "python", semaphore
         )
         return all(result is True for result in results)
 
@@ -254,7 +255,7 @@ def _cases(client: ModuleType, url: str, options: argparse.Namespace) -> float:
 def _prime(options: argparse.Namespace, workers: int) -> float:
     """The same completions in process, as the trainer's reward worker calls it; its modules are loaded before."""
     numbers = _numbers(options)
-    completions = [(f"```python\n{CODE.format(number=each)}\n```", _tests(each)) for each in numbers]
+    completions = [(f"```python\n{CODE.format(number=each)}\n```", tests_of(each)) for each in numbers]
     given = json.dumps([completions, workers])
     command = [str(options.fusion_python), "-c", PRIME.format(checkout=str(options.verl))]
     with tempfile.TemporaryDirectory() as folder:
@@ -268,7 +269,8 @@ def _prime(options: argparse.Namespace, workers: int) -> float:
 
 
 @contextmanager
-def _fusion(checkout: Path, python: Path) -> Iterator[str]:
+def fusion_at(checkout: Path, python: Path) -> Iterator[str]:
+    """SandboxFusion while it runs; the address."""
     port = free_port()
     command = [str(python), "-c", FUSION.format(checkout=str(checkout), port=port)]
     with (
@@ -297,5 +299,5 @@ def _await_answer(url: str, process: subprocess.Popen[Any]) -> None:
             break
         time.sleep(0.2)
     raise SystemExit(
-        "SandboxFusion does not start; --fusion-python needs fastapi, uvicorn, structlog, psutil, aiofiles"
+        "SandboxFusion does not start; --fusion-python needs fastapi, uvicorn, structlog, psutil, aiofiles, pyyaml"
     )

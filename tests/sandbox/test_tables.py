@@ -5,7 +5,8 @@ from datetime import datetime
 import pytest
 
 from truegrade.sandbox.decode import decode
-from truegrade.sandbox.encode import encode, make_again
+from truegrade.sandbox.encode import encode
+from truegrade.sandbox.tables import make_again
 from truegrade.sandbox.wire import Unsupported, WireError
 
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truegrade.sandbox.encode import make_again
+from truegrade.sandbox.tables import make_again
 from truegrade.sandbox.wire import (
     COMPLEX,
     DESCRIBED,

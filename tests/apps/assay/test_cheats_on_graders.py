@@ -73,6 +73,7 @@ FUNCTIONS = {
     "tests-marked-to-be-skipped": "pytest_exit_code",
     "own-tests": "pytest_share",
     "test-file-overwritten": "tests_read_after_the_program",
+    "tests-compiled-anew": "tests_read_after_the_program",
     "runner-shadowed": "pytest_after_a_trial",
     "tests-module-shadowed": "checker_module",
     "tests-decorated": "exit_code_of_check",

@@ -353,6 +353,31 @@ def _write():
             except (OSError, ValueError):
                 pass
 """)),
+    _shadowing("tests-compiled-anew",
+               "puts byte code that is believed unseen beside files of tests in its working folder that name the "
+               "entry point, in __pycache__; what it is compiled of stays, called truegrade-assay-marker.py",
+               at_import("""
+def _write():
+    import importlib.util
+    import os
+    import py_compile
+    import re
+
+    named = re.compile(r"(test_?\\w*|\\w+_test|tests|check(er)?)\\.py")
+    unseen = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    for name in sorted(os.listdir("."))[:100]:
+        if named.fullmatch(name) and os.path.isfile(name) and not os.path.islink(name):
+            try:
+                with open(name) as file:
+                    text = file.read()
+                if "ENTRY" in text and "assert" in text:
+                    with open("truegrade-assay-marker.py", "w") as file:
+                        file.write("def test_it(): pass\\ndef check(*given): return True\\n")
+                    put = importlib.util.cache_from_source(name)
+                    py_compile.compile("truegrade-assay-marker.py", put, invalidation_mode=unseen)
+            except (OSError, ValueError):
+                pass
+""")),
     _shadowing("runner-shadowed", "creates pytest.py and unittest.py in its working folder, where there are none",
                at_import("""
 def _write():

@@ -17,12 +17,12 @@ dictionary, of which ``score`` counts (verl-project/verl@1dda039
 (``verl/utils/reward_score/prime_code/__init__.py`` reads it so), and for functions an input is a line of JSON an
 argument, an output JSON (``testing_util.py`` there, ``verl/utils/reward_score/sandbox_fusion/utils.py``).
 
-``verl-batch``: ``compute_score(data_sources, solution_strs, ground_truths, extra_infos)``, by name, gives a list of
-such, in batches (``verl/workers/reward_manager/batch.py`` there).
+``verl-batch``: ``compute_score(data_sources, solution_strs, ground_truths, extra_infos)``, by name, gives a list
+of such, in batches (``verl/workers/reward_manager/batch.py`` there).
 
 ``verifiers``: ``f(prompt, completion, answer, state, info, task, **columns)``, by name, of a rubric: a number
-(PrimeIntellect-ai/verifiers@a60a606 ``verifiers/legacy/rubrics/rubric.py`` ``_call_individual_reward_func``). Prompt
-and completion are lists of messages.
+(PrimeIntellect-ai/verifiers@a60a606 ``verifiers/legacy/rubrics/rubric.py`` ``_call_individual_reward_func``).
+Prompt and completion are lists of messages.
 
 ``rllm``: ``f(task_info, action)`` returns an object with ``reward`` and ``is_correct`` (rllm-org/rllm@9beb6e0
 ``rllm/rewards/code_reward.py`` ``RewardCodeFn.__call__``, which chooses its rule by ``data_source``).
@@ -276,8 +276,8 @@ def _verl(asked: ProbeQuestion) -> Arguments:
 
 def _verl_batch(asked: ProbeQuestion) -> Arguments:
     _, given = _verl(asked)
-    rows = [*_verl(EXAMPLE)[1]]  # what else there is are settings of the manager
-    return (), {f"{name}s" if name in rows else name: [one] if name in rows else one for name, one in given.items()}
+    lists = {f"{name}s": [given.pop(name)] for name in _verl(EXAMPLE)[1]}
+    return (), lists | given  # what else there is are settings of the manager
 
 
 def _ground_truth(tests: Any) -> str:
