@@ -117,7 +117,6 @@ def test_what_fails_in_one_process_passes_unmarked_nowhere(graded, tests, wrong,
          "import numpy\ndef f(x): return str(numpy.array([0.333]))"),
         ("import numpy as np\nnp.savetxt('t.txt', [1.0])\nassert f('t.txt') == [1.0]",
          "import numpy\ndef f(x): return [float(numpy.loadtxt(x))]"),
-        ("assert f(1).fold == 0", "import datetime\ndef f(x): return datetime.datetime(2020, 1, 1, fold=1)"),
     ],
 )  # fmt: skip
 def test_what_a_program_leaves_in_its_process_is_in_doubt(graded, tests, program):
@@ -527,6 +526,18 @@ def test_a_group_of_exceptions_is_caught_as_one(graded, tests, raised, passes, c
 def test_tests_that_name_what_another_exception_stands_for_are_in_doubt(graded, tests, raised, carried):
     assert graded(carried + tests, f"def f(x): raise {raised}\n").marks == (TESTS_INSIDE,)
     assert graded(carried + tests, "def f(x): raise ValueError\n").marks == ()
+
+
+def test_fold_and_zone_of_a_moment_cross(graded):
+    tests = "import datetime, zoneinfo\nat = f(1)\nassert at.fold == 1 and at.tzname() == 'CET'\n"
+    tests += "assert (at + datetime.timedelta(days=180)).utcoffset() == datetime.timedelta(hours=2)"
+    moment = "import datetime, zoneinfo\n"
+    moment += "def f(x): return datetime.datetime(2020, 10, 25, 2, 30, fold={fold}, tzinfo={zone})"
+    berlin = "zoneinfo.ZoneInfo('Europe/Berlin')"
+    assert graded(tests, moment.format(fold=1, zone=berlin)).passed
+    assert not graded(tests, moment.format(fold=0, zone=berlin)).passed
+    fixed = moment.format(fold=1, zone="datetime.timezone(datetime.timedelta(hours=1), 'CET')")
+    assert not graded(tests, fixed).passed and graded(tests.partition("assert (at")[0], fixed).passed
 
 
 def test_an_exception_of_a_package_is_known_by_its_name(graded):

@@ -46,7 +46,7 @@ _PROCESS = re.compile(
     r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec|open|exists"
     r"|isfile|isdir|listdir|i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|\w*Temporary\w*|mkd?temp"
     r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook|errstate|mock|patch\w*|monkeypatch|getsizeof"
-    rf"|fold|tzname|ZoneInfo|zoneinfo|{'|'.join(NUMPY_FILES)}"
+    rf"|{'|'.join(NUMPY_FILES)}"
 )
 """The same of tests of functions, which have a process of their own in any case."""
 

@@ -198,7 +198,15 @@ class _Decoder:
         import datetime
 
         kinds: dict[str, Any] = {"date": datetime.date, "datetime": datetime.datetime, "time": datetime.time}
-        return kinds[name].fromisoformat(self.text())
+        text, _, more = self.text().partition(";")
+        value = kinds[name].fromisoformat(text)
+        if not more:
+            return value
+        fold, _, zone = more.partition(";")
+        value = value.replace(fold=int(fold))
+        if zone.startswith("="):
+            return value.replace(tzinfo=datetime.timezone(value.utcoffset(), zone[1:]))
+        return value.replace(tzinfo=_zone_of(zone) or value.tzinfo) if zone else value
 
     def timedelta(self, depth: int) -> Any:
         from datetime import timedelta
@@ -264,6 +272,16 @@ def _spread(keys: list[Any]) -> list[Any]:
             if seen[code] > MAX_COLLISIONS:
                 raise WireError("keys that are made to collide")
     return keys
+
+
+def _zone_of(key: str) -> Any:
+    """The zone of this key in this machine's database; None where that lacks it: the offset says enough."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(key)
+    except (OSError, KeyError):
+        return None
 
 
 def _opaque(reader: _Decoder) -> Unsupported:

@@ -343,6 +343,18 @@ def _with_heads(rows: list[Any], pieces: list[bytes]) -> list[bytes]:
     return made
 
 
+def _moment(value: Any) -> str:
+    """``2020-10-25T02:30:00+01:00;1;Europe/Berlin``: a moment, its fold and the name of its zone, which stands
+    behind ``=`` where it is no key of the time zone database; the moment alone where the others say nothing."""
+    zone, name = value.tzinfo, ""
+    known = (type(zone).__module__, type(zone).__qualname__)
+    if known == ("zoneinfo", "ZoneInfo"):
+        name = zone.key or ""
+    elif known == ("datetime", "timezone") and not zone.tzname(None).startswith("UTC"):
+        name = f"={zone.tzname(None)}"
+    return f"{value.isoformat()};{value.fold};{name}" if value.fold or name else value.isoformat()
+
+
 _EXACT: dict[type, Callable[[_Encoder, Any, int], None]] = {
     type(...): lambda e, v, d: e.put(b"e"),
     type(NotImplemented): lambda e, v, d: e.put(b"!"),
@@ -389,8 +401,8 @@ _LIBRARY: dict[tuple[str, str], Callable[[_Encoder, Any, int], None]] = {
     ("fractions", "Fraction"): _Encoder.fraction,
     ("decimal", "Decimal"): lambda e, v, d: e.sized(b"M", str(v).encode()),
     ("datetime", "date"): lambda e, v, d: e.sized(b"x", v.isoformat().encode()),
-    ("datetime", "datetime"): lambda e, v, d: e.sized(b"y", v.isoformat().encode()),
-    ("datetime", "time"): lambda e, v, d: e.sized(b"z", v.isoformat().encode()),
+    ("datetime", "datetime"): lambda e, v, d: e.sized(b"y", _moment(v).encode()),
+    ("datetime", "time"): lambda e, v, d: e.sized(b"z", _moment(v).encode()),
     ("datetime", "timedelta"): lambda e, v, d: e.several(b"w", (v.days, v.seconds, v.microseconds), d),
     ("pathlib", "PosixPath"): lambda e, v, d: e.sized(b"h", str(v).encode("utf-8", "surrogatepass")),
     ("pathlib._local", "PosixPath"): lambda e, v, d: e.sized(b"h", str(v).encode("utf-8", "surrogatepass")),

@@ -19,7 +19,7 @@ verdicts are made and believes nothing: it resolves no name, calls no method of 
 size, depth and time, and raises `WireError` on anything malformed.
 
 Not covered: aliasing (a list that appears twice arrives as two lists), identity, the default factory of a
-defaultdict, time zones other than their offset, types of the program's own.
+defaultdict, time zones of a class of their own but for their offset, types of the program's own.
 """
 
 from __future__ import annotations
