@@ -11,7 +11,7 @@ from truegrade.sandbox.judging import rebuild
 
 @pytest.fixture(scope="module")
 def graded():
-    with Sandbox(Limits(cpu_s=1.0, wall_s=3.0), workers=1) as sandbox:
+    with Sandbox(Limits(cpu_s=1.0, wall_s=3.0, packages=("numpy", "pandas")), workers=1) as sandbox:
         yield lambda tests, program, reference="": grade_by_tests(
             FunctionTask(prompt="", entry_point="f", tests=tests, reference=reference), program, sandbox
         )
@@ -91,6 +91,27 @@ CACHED = "import functools\n@functools.cache\ndef g(x): return f([x])\n"
         ("x = ([1],)\nassert f(x) is not x", "def f(x): return x", "def f(x): return ([*x[0]],)"),
         ("assert f(0)", "class C:\n    def __len__(self): return 0\ndef f(x): return C()",
          "def f(x): return [1]"),
+        ("assert not callable(f(1))", "def f(x): return int", "def f(x): return 1"),
+        ("assert not hasattr(f, '__wrapped__')", "import functools\n@functools.cache\ndef f(x): return x",
+         "def f(x): return x"),
+        ("assert not isinstance(f, type)", "class f:\n    def __init__(self, x): pass", "def f(x): return x"),
+        ("import pandas as pd\nL = [1]\nd = pd.Series([L])\nf(d)\nassert L == [1]",
+         "def f(d): d[0].append(2)", "def f(d): return None"),
+        ("L = [1]\nr = f(L)\nL.append(2)\nassert r[0] == [1]",
+         "import pandas as pd\ndef f(x): return pd.Series([x])",
+         "import pandas as pd\ndef f(x): return pd.Series([list(x)])"),
+        ("import pandas as pd\npd.testing.assert_series_equal(f(1), pd.Series(['a']))",
+         "import pandas as pd\ndef f(x): return pd.Series(['a'], dtype=object)",
+         "import pandas as pd\ndef f(x): return pd.Series(['a'])"),
+        ("assert f(1).dtype == 'f8'", "import numpy\ndef f(x): return numpy.ones(x, dtype='f2')",
+         "import numpy\ndef f(x): return numpy.ones(x)"),
+        ("try:\n    f(1)\nexcept Exception as e:\n    assert type(e) is Exception",
+         "class E(Exception): pass\nE.__name__ = 'Exception'\ndef f(x): raise E",
+         "def f(x): raise Exception"),
+        ("try:\n    f(1)\nexcept NameError as e:\n    assert e.name is None", "def f(x): return zz",
+         "def f(x): raise NameError('zz')"),
+        ("try:\n    f(1)\nexcept ValueError as e:\n    assert not getattr(e, '__notes__', None)",
+         "def f(x):\n    e = ValueError()\n    e.add_note('x')\n    raise e", "def f(x): raise ValueError"),
     ],
 )  # fmt: skip
 def test_what_fails_in_one_process_passes_unmarked_nowhere(graded, tests, wrong, right):
@@ -115,6 +136,18 @@ def test_what_fails_in_one_process_passes_unmarked_nowhere(graded, tests, wrong,
          "import sys\ndef f(x): return int(sys.argv[0] == 'z')"),
         ("import numpy as np\nnp.set_printoptions(precision=2)\nassert f(1) == '[0.333]'",
          "import numpy\ndef f(x): return str(numpy.array([0.333]))"),
+        ("from numpy import set_printoptions as q\nq(precision=2)\nassert f(1) == '[0.333]'",
+         "import numpy\ndef f(x): return str(numpy.array([0.333]))"),
+        ("import json\njson.JSONEncoder.item_separator = ';'\nassert f(1) == '[1, 1]'",
+         "import json\ndef f(x): return json.dumps([x, x])"),
+        ("import sys\ngetattr(sys, 'setrecursionlimit')(500)\nassert f(1) == 1000",
+         "import sys\ndef f(x): return sys.getrecursionlimit()"),
+        ("import csv\ncsv.field_size_limit(3)\nassert f(1) == 131072",
+         "import csv\ndef f(x): return csv.field_size_limit()"),
+        ("import traceback as t\ntry: f(1)\nexcept ValueError as e: assert 'K' not in str(t.format_exception(e))",
+         "def f(x): raise ValueError from KeyError()"),
+        ("import random\nrandom.seed(7)\nassert 0 <= f(1) <= 1",
+         "import random\ndef f(x): return random.random()"),
         ("import numpy as np\nnp.savetxt('t.txt', [1.0])\nassert f('t.txt') == [1.0]",
          "import numpy\ndef f(x): return [float(numpy.loadtxt(x))]"),
     ],
@@ -432,6 +465,9 @@ def test_what_tests_may_execute_is_marked(graded, tests):
     [
         "import numpy as np\na = [1, 2]\nassert np.setdiff1d(f(a), [1]).tolist() == [2]\nassert a == [1, 2]",
         "import numpy as np\nassert np.append(f([1]), [2]).tolist() == [1, 2]",
+        "import random\nrandom.seed(7)\nx = [random.random()]\nassert f(x) == x",
+        "from pathlib import Path\nassert f([Path('a')]) == [Path('a')]",
+        "class C:\n    def __init__(self, x): self.x = x\nassert f([C([1]).x]) == [[1]]",
         "import collections\nd = collections.Counter()\nd.setdefault(1, f([1])).append(2)\nassert d[1][1] == 2",
     ],
 )
@@ -526,6 +562,15 @@ def test_a_group_of_exceptions_is_caught_as_one(graded, tests, raised, passes, c
 def test_tests_that_name_what_another_exception_stands_for_are_in_doubt(graded, tests, raised, carried):
     assert graded(carried + tests, f"def f(x): raise {raised}\n").marks == (TESTS_INSIDE,)
     assert graded(carried + tests, "def f(x): raise ValueError\n").marks == ()
+
+
+@pytest.mark.parametrize("tests", [
+    "from datetime import timedelta\na = [timedelta(1)]\nassert f(a) == a and a[0].days == 1",
+    "from datetime import timedelta\na = [timedelta(-1, 3)]\nb = f(a)\nb.append(timedelta(0))\nassert len(a) == 1",
+])  # fmt: skip
+def test_times_cross_beside_values_that_are_kept_in_step(graded, tests):
+    judged = graded(tests, "def f(x): return x[:]")
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ())
 
 
 def test_fold_and_zone_of_a_moment_cross(graded):

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from truegrade.sandbox.decode import _READERS
 from truegrade.sandbox.encode import describe
-from truegrade.sandbox.objects import Held
+from truegrade.sandbox.frames import MARSHALLED
+from truegrade.sandbox.objects import NEW, OBJECT, Held
 from truegrade.sandbox.stand_ins import StandIns
 from truegrade.sandbox.wire import WireError
 
@@ -270,3 +272,7 @@ def test_no_answer_makes_the_tests_forget():
     wire.held._gone = [0]
     with pytest.raises(WireError, match="tampering"):
         table.named("f")(value)
+
+
+def test_no_two_kinds_of_values_begin_alike():
+    assert not {OBJECT, NEW, MARSHALLED} & {*_READERS}

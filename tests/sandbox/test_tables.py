@@ -26,21 +26,26 @@ WIDE = pandas.DataFrame(
         "long": pandas.to_timedelta([1, 2], unit="h"),
     }
 )
+TEXTS = pandas.Series(["a", None], dtype=object)
 FRAMES = [
     WIDE,
     WIDE.set_index("whole"),
     WIDE.set_index(["whole", "text"]),
     WIDE[["whole", "part"]].T,
     WIDE[["whole", "part"]].describe(),
+    pandas.DataFrame({"a": TEXTS, "b": pandas.Series(["a", None])}),
+    pandas.DataFrame({"a": TEXTS}, index=["x", "x"]),
     pandas.DataFrame(),
     pandas.DataFrame(columns=["x", "y"]),
     pandas.DataFrame([[1, 2], [3, 4]], columns=["x", "x"]),
     pandas.DataFrame({"a": [1]}, index=pandas.date_range("2020", periods=1, freq="D", name="day")),
 ]
-SERIES = [*(WIDE[name] for name in WIDE), WIDE.groupby("text").size(), pandas.Series(dtype=object)]
+SERIES = [*(WIDE[name] for name in WIDE), WIDE.groupby("text").size(), pandas.Series(dtype=object), TEXTS]
+SERIES.append(pandas.Series([1, 2], index=pandas.Index(["a", "b"], dtype=object)))
 INDEXES = [
     pandas.Index([1, 2], name="n"),
     pandas.Index(["a"]),
+    pandas.Index(["a"], dtype=object),
     pandas.RangeIndex(4),
     pandas.date_range("2020", periods=3, freq="D", tz="Europe/Berlin"),
     pandas.CategoricalIndex(["a"]),

@@ -12,7 +12,7 @@ import msgspec
 from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
-from truegrade.grading.names_in_tests import may_execute, reads_state
+from truegrade.grading.names_in_tests import may_execute, reads_state, seeds
 from truegrade.grading.programs import arrange
 from truegrade.grading.references import References
 from truegrade.grading.values_in_tests import are_plain, compare_with_fixed_values, identity_code
@@ -290,7 +290,8 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
         else; and where it passes on copies alone, since values that cross both ways took too much.
     """
     outcome = _by_tests(task, program, executor)
-    marks = (TESTS_INSIDE,) if may_execute(task.tests) or reads_state(task.tests) else ()
+    draws = "random" in program and seeds(task.tests)
+    marks = (TESTS_INSIDE,) if may_execute(task.tests) or reads_state(task.tests) or draws else ()
     if outcome.status in _TOO_MUCH and not are_plain(task.tests, task.entry_point):
         copied = _by_tests(task, program, executor, copies=True)
         outcome, marks = (copied, (TESTS_INSIDE,)) if copied.status == Reason.PASSED else (outcome, marks)

@@ -30,7 +30,9 @@ _STATE = re.compile(
     r"|st_(ino|nlink|uid|gid|atime\w*|ctime\w*)|get[ac]time"
 )
 """Names by which tests read what a process, its libraries or the system keep to themselves."""
-_SETS = re.compile(r"(un)?set(?!default$|(diff|xor)1d$)[a-z_]\w*|(un)?register\w*|add_\w+|enable|disable|install")
+_SETS = re.compile(
+    r"(un)?set(?!default$|(diff|xor)1d$)[a-z_]\w*|(un)?register\w*|add_\w+|enable|disable|install|field_size_limit"
+)
 """Functions of packages that change what is in force."""
 _CHANGES = frozenset(
     ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "update", "setdefault")
@@ -41,12 +43,16 @@ NUMPY_FILES = frozenset(
 )
 """Functions of numpy that write files, or read them."""
 _HARMLESS = frozenset({"__name__", "__class__", "__init__", "__members__"})
+_FILES = (
+    r"open|exists|is_?file|is_?dir|listdir|iterdir|r?i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|touch|unlink"
+    r"|\w*Temporary\w*|mkd?temp|mkdirs?|makedirs|getsize|stat|rename|resolve|home|FileIO|sqlite3|zipfile|configparser"
+    r"|ElementTree|minidom|dbm|mimetypes|netrc|read_(csv|json|excel|parquet|html|xml|table|fwf|feather|orc|stata|sql\w*)"
+    rf"|to_(csv|json|excel|parquet|html|xml|feather|orc|stata|sql|latex)|{'|'.join(NUMPY_FILES)}"
+)
 _PROCESS = re.compile(
     rf"{_STATE.pattern}|redirect_std\w+|capsys|locals|vars|dir|builtins|setattr|delattr|sleep|shares_memory"
-    r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|seed|filterwarnings|prec|open|exists"
-    r"|isfile|isdir|listdir|i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|\w*Temporary\w*|mkd?temp"
-    r"|mkdirs?|makedirs|getsize|pathlib|Path|excepthook|errstate|mock|patch\w*|monkeypatch|getsizeof"
-    rf"|{'|'.join(NUMPY_FILES)}"
+    r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|filterwarnings|prec"
+    rf"|excepthook|errstate|float16|half|mock|patch\w*|monkeypatch|getsizeof|traceback|{_FILES}"
 )
 """The same of tests of functions, which have a process of their own in any case."""
 
@@ -100,14 +106,50 @@ def reads_state(tests: str) -> bool:
     """Whether the tests of a function may read what the program leaves in its process and not in its values."""
     tree = tree_of(tests)
     nodes = list(ast.walk(tree))
-    own = _bound_in(nodes)
+    own = _bound_in(nodes) | {"self"}
     set_there = (one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load))
-    of_others = (one.value.id for one in set_there if isinstance(one.value, ast.Name))
-    if not state_named(tree, _PROCESS) <= own or not own.issuperset(of_others):
-        return True
     imported = imported_names(nodes)
-    held = imported_names(one for one in nodes if isinstance(one, ast.ImportFrom))
-    return any(_root(one) in imported and _changes_settings(one, held) for one in nodes)
+    if not {*map(_root, set_there)} <= own | {""} - imported or not state_named(tree, _PROCESS) <= own:
+        return True
+    from_modules = [one for one in nodes if isinstance(one, ast.ImportFrom)]
+    held = imported_names(from_modules)
+    texts = {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    named = {one.name for each in from_modules for one in each.names}
+    named |= set() if _LOOKS_UP.isdisjoint(names_of(tree)) else texts
+    if any(map(_SETS.fullmatch, named)) or any(map(_PROCESS.fullmatch, named)):
+        return True
+    caught = {one.name for one in nodes if isinstance(one, ast.ExceptHandler) and one.name}
+    known = own | caught | ({one.arg for one in nodes if isinstance(one, ast.arg)} - {"candidate"})
+    changed = (_root(one) in imported and _changes_settings(one, held) for one in nodes)
+    return any(changed) or any(_asks_what_does_not_cross(one, known, caught) for one in nodes)
+
+
+_OF_EXCEPTIONS = frozenset({"name", "obj", "path"})
+"""Attributes of Python's own exceptions that are none of their arguments."""
+
+
+def _asks_what_does_not_cross(node: ast.AST, known: set[str], caught: set[str]) -> bool:
+    """Whether it asks an exception for an attribute that is none of its arguments, or the program what it is.
+
+    Args:
+        known: names of which none is the program's.
+        caught: names of exceptions.
+    """
+    if isinstance(node, ast.Attribute) and node.attr in _OF_EXCEPTIONS:
+        return _root(node) in caught
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
+        return False
+    asked = node.args[0]
+    if node.func.id in ("hasattr", "getattr") and caught:
+        return True
+    is_program = isinstance(asked, ast.Name) and asked.id not in known
+    return is_program and node.func.id in ("hasattr", "isinstance")
+
+
+@lru_cache(256)
+def seeds(tests: str) -> bool:
+    """Whether tests say which numbers are drawn: to a program that draws some, that is what it runs under."""
+    return "seed" in names_of(tree_of(tests))
 
 
 def _root(node: ast.AST) -> str:

@@ -70,7 +70,8 @@ def _asks_identity(node: ast.Compare) -> bool:
 _NOT_PLAIN = frozenset(
     (
         *("globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__"),
-        *("getattr", "setattr", "delattr", "id", "type", "iter", "next", "super", "open", "input"),
+        *("getattr", "hasattr", "setattr", "delattr", "id", "type", "iter", "next", "super", "open", "input"),
+        "callable",
     )
 )
 _BUILT_IN = frozenset(vars(builtins)) - _NOT_PLAIN

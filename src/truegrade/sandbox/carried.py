@@ -273,6 +273,12 @@ def is_copied(value: object) -> bool:
     return any(base in _BUILT_IN or (base.__module__, base.__qualname__) in _OF_LIBRARIES for base in above)
 
 
+def holds_changeable(value: Any) -> bool:
+    """Whether a value that can change is in a frame or a series."""
+    of_objects = [one for one in _arrays(value) if hasattr(one, "flat") and one.dtype == object]
+    return any(any(map(kind_of, one.flat)) for one in of_objects)
+
+
 def is_shared(value: Any, others: list[Any]) -> bool:
     """Whether an array or frame may change with another one, or cannot be changed."""
     import numpy

@@ -20,6 +20,7 @@ from truegrade.sandbox.wire import (
     Drained,
     Unsupported,
     ValueTooLarge,
+    Widened,
     WireError,
 )
 
@@ -238,7 +239,7 @@ class _Decoder:
         # the infinity of 16 bits, what is below 3e-8 to its zero.
         wide = {"f": "f8", "c": "c16"}.get(kind.kind, kind)
         if kind != wide and (kind.itemsize == _HALF or numpy.isinf(array).any()):
-            array = array.astype(wide)
+            array, Widened.met = array.astype(wide), True
         return array.reshape(() if shape is None else shape)[() if shape is None else ...]
 
     def path(self, depth: int) -> Any:

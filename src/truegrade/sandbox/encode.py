@@ -70,6 +70,8 @@ def describe(error: BaseException) -> tuple[tuple[str, ...], tuple[str, ...], tu
             built_in.append(kind)
     bases = tuple([kind.__name__ for kind in built_in])
     names = tuple([kind.__name__[:MAX_TEXT] for kind in own[:MAX_BASES]] or bases[:1])
+    if own and names[0] == bases[0]:  # that it is another one must show
+        names = (f"{names[0]}'", *names[1:])
     name = names[0]
     try:
         message = str(error)[:MAX_TEXT]

@@ -47,6 +47,7 @@ from truegrade.sandbox.carried import (
     blank,
     change,
     has_changed,
+    holds_changeable,
     is_copied,
     is_shared,
     kind_of,
@@ -72,7 +73,8 @@ TESTS_MODULE = "truegrade_tests"
 """``__name__`` of the tests' source, by which their own classes are known."""
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
-OBJECT, NEW, OPAQUE = b"o", b"w", b"U"
+OBJECT, NEW, OPAQUE = b"o", b"W", b"U"
+"""The first two are no tags of `truegrade.sandbox.wire`."""
 LAZY = frozenset((b"G", b"K", b"V", b"I"))
 """Of iterators and of the views of a dict."""
 NOTHING: Mapping[str, Any] = {}
@@ -143,7 +145,7 @@ class ObjectTable:
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
         self.copied = False
         """Whether a value was sent that can change and is not carried (`truegrade.sandbox.carried.is_copied`)."""
-        self.stirred = False
+        self.stirred = self.cells = False
         """Whether an iterator that was sent changed carried values as it was read, or was there twice."""
         self.drawn: dict[int, tuple[Any, tuple[bool, list[Any], Any]]] = {}
         """By id, iterators that the message holds, and what was in them."""
@@ -257,6 +259,7 @@ class ObjectTable:
                 "shares": self.shares,
                 "copied": self.copied,
                 "stirred": self.stirred,
+                "cells": self.cells,
                 "rebound": self.rebound(),
             },
             0,
@@ -454,6 +457,7 @@ class _Writer(_Encoder):
         return drawn[1]
 
     def table(self, value: Any, depth: int) -> None:
+        self._table.cells |= holds_changeable(value)
         whole, self.whole = self.whole, True
         super().table(value, depth)
         self.whole = whole

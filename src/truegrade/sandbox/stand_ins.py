@@ -280,6 +280,8 @@ class StandIns(ObjectTable):
         self._copied |= self.told.get("copied") is True
         if self.told.get("stirred") is True:
             self.doubts.add("an iterator changed values as it was read, or was there twice")
+        if self.cells or self.told.get("cells") is True:
+            self.doubts.add("a frame or series holds values that can change")
         if self.reduced:
             self.doubts.add("the tests hand over a value of a class of their own")
         reduced, rebound = self.told.get("reduced"), self.told.get("rebound")

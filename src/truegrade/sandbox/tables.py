@@ -152,6 +152,12 @@ def _values(pandas: Any, column: Any) -> Any:
     return made
 
 
+def _of_its_type(make: Callable[..., Any], pandas: Any, column: Any, **more: Any) -> Any:
+    """A series or index of a column's parts; pandas 3 makes texts of objects that are texts unless it is told."""
+    values = _values(pandas, column)
+    return make(values, **more, **({"dtype": object} if values.dtype == object else {}))
+
+
 def _index_only(pandas: Any, value: Any) -> Any:
     if not isinstance(value, pandas.Index):
         raise WireError("an index was due")
@@ -161,16 +167,16 @@ def _index_only(pandas: Any, value: Any) -> Any:
 def _frame(pandas: Any, columns: Any, index: Any, held: Any) -> Any:
     if len(_index_only(pandas, columns)) != len(held):
         raise WireError("a frame of as many columns as it has names was due")
-    arrays = {place: _values(pandas, column) for place, column in enumerate(held)}
-    if any(len(array) != len(index) for array in arrays.values()):  # pandas spreads an array of one value
+    columns_held = {place: _of_its_type(pandas.Series, pandas, column) for place, column in enumerate(held)}
+    if any(len(column) != len(index) for column in columns_held.values()):  # pandas spreads a single value
         raise WireError("columns of as many values as the index has were due")
-    made = pandas.DataFrame(arrays, index=_index_only(pandas, index))
-    made.columns = columns
+    made = pandas.DataFrame(columns_held, index=pandas.RangeIndex(len(_index_only(pandas, index))))
+    made.columns, made.index = columns, index
     return made
 
 
 def _series(pandas: Any, index: Any, column: Any, name: Any) -> Any:
-    return pandas.Series(_values(pandas, column), index=_index_only(pandas, index), name=name)
+    return _of_its_type(pandas.Series, pandas, column, index=_index_only(pandas, index), name=name)
 
 
 def _times(pandas: Any, column: Any, name: Any, frequency: Any) -> Any:
@@ -204,7 +210,7 @@ def _whole(value: Any) -> int:
 _MADE: dict[str, Callable[..., Any]] = {
     "frame": _frame,
     "series": _series,
-    "index": lambda pandas, column, name: pandas.Index(_values(pandas, column), name=name),
+    "index": lambda pandas, column, name: _of_its_type(pandas.Index, pandas, column, name=name),
     "times": _times,
     "range": lambda pandas, start, stop, step, name: pandas.RangeIndex(
         _whole(start), _whole(stop), _whole(step), name=name

@@ -141,6 +141,12 @@ def encoded(encode: Callable[[object], bytes], value: object) -> bytes:
     raise ValueTooLarge("an object that cannot be looked at")
 
 
+class Widened:
+    """Whether a number of numpy has crossed as one of more bits (`truegrade.sandbox.decode`)."""
+
+    met = False
+
+
 class Drained:
     """An iterator rebuilt from the items it gave: like a generator, equal only to itself.
 
