@@ -11,7 +11,7 @@ from targets_support import jailed
 
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.acceptance import Acceptance, GraderVerdicts
-from truegrade.apps.assay.batch_faults import RULES, SHORT, measure_batches
+from truegrade.apps.assay.batch_faults import NUMBERS, RULES, SHORT, _of_a_number, measure_batches
 from truegrade.apps.assay.batches import BatchSaid, plan_batches
 from truegrade.apps.assay.measures import holds_for, read_grader_condition
 from truegrade.apps.assay.paying import batches_in_words
@@ -75,6 +75,41 @@ def test_each_fault_is_told_from_all_others(problems, seed):
         assert found.flipped, name
         missed += [(name, found.cause)] if found.cause != name else []
     assert not missed
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_faults_with_a_number_are_told_with_it(number):
+    bench, said = Bench(8), {}
+    for name, rule in _of_a_number(number):
+        found = bench.measured(lambda talk, rule=rule: [[*map(float, one)] for one in rule(talk)])
+        alike = said.setdefault(str([rule(talk) for talk in bench.items]), name)  # 4 rows before may be 4 behind
+        assert found.cause in (name, alike) or not found.flipped, name  # no rest behind chunks of 4
+
+
+def test_rewards_in_an_order_of_no_rule_are_said_to_be_in_another():
+    draw = random.Random(0)
+
+    def mixed(talk):
+        return [draw.sample(one, len(one)) for one in honest(talk)]
+
+    def mixed_by_prompt(talk):
+        rewards = []
+        for batch, due in zip(talk, honest(talk), strict=True):
+            of = {one.problem_id: [r for r, o in zip(due, batch, strict=True) if o.problem_id == one.problem_id]
+                  for one in batch}  # fmt: skip
+            [draw.shuffle(each) for each in of.values()]
+            rewards.append([of[one.problem_id].pop() for one in batch])
+        return rewards
+
+    for scores, of in ((mixed, "a batch"), (mixed_by_prompt, "replies to a prompt")):
+        assert Bench(8).measured(scores).cause == f"returns the rewards of {of} in another order"
+
+
+def test_rewards_turned_round_are_no_refusals():
+    def turned(talk):
+        return [[sum(due) / len(due) - one for one in due] for due in honest(talk)]
+
+    assert Bench(5).measured(turned).cause == "gives wrong replies more than the right ones to the same problem"
 
 
 def test_batches_are_mixed_and_the_same_each_time():
@@ -170,9 +205,9 @@ def test_a_grader_that_judges_the_first_of_a_batch_alone_is_told(place, rest):
     found = Bench().measured(lambda talk: [[*one[:place], *[rest] * len(one[place:])] for one in honest(talk)])
     does = "accepts" if rest else "refuses"
     assert re.fullmatch(
-        rf"judges no more than the first \d+ replies of a batch, and {does} those behind them", found.cause
+        rf"judges the first \d+ replies of a batch, or for so long, and {does} those behind them", found.cause
     )
-    assert place <= int(found.cause.split()[6]) <= place + 4
+    assert place <= int(found.cause.split()[3]) <= place + 4
 
 
 def test_flips_by_chance_are_no_fault():

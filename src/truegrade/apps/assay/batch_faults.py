@@ -116,6 +116,12 @@ RULES: Mapping[str, Rule] = {
     "judges each reply by the tests of the row that is as far from the end": _by_row(
         lambda place, size: size - 1 - place
     ),
+    "judges each reply by the tests of the row before it, and the first by its own": _by_row(
+        lambda place, size: max(place - 1, 0)
+    ),
+    "judges each reply by the tests of the row counted from the end, the first by its own": _by_row(
+        lambda place, size: -place % size
+    ),
     "gives all replies to a prompt what the first of these in the batch gets": _kept_by(
         lambda one: one.problem_id, across=False
     ),
@@ -134,6 +140,28 @@ RULES: Mapping[str, Rule] = {
             for group in ([o for o in batch if o.problem_id == one.problem_id] for one in batch)
         ]
     ),
+    "gives replies to a prompt that stand together what the first of them gets": _of_each(
+        lambda batch, _: [
+            held[0].is_right
+            for held in (list(of) for _, of in groupby(batch, lambda one: one.problem_id))
+            for _ in held
+        ]
+    ),
+    "gives every second reply of a batch what the one before it gets": _of_each(
+        lambda _, v: [v[place - place % 2] for place in range(len(v))]
+    ),
+    "refuses all replies of a batch behind the first that it refuses": _of_each(
+        lambda _, v: [all(v[: place + 1]) for place in range(len(v))]
+    ),
+    "refuses every reply of a batch in which one has no program": _of_each(
+        lambda batch, v: [False] * len(v) if any(one.hollow for one in batch) else v
+    ),
+    "accepts every reply of a batch in which one has no program": _of_each(
+        lambda batch, v: [True] * len(v) if any(one.hollow for one in batch) else v
+    ),
+    "accepts the wrong replies of a batch, and refuses the right ones": _of_each(
+        lambda _, v: [not one for one in v]
+    ),
     "keeps the first verdict on a problem for all later replies to it": _kept_by(lambda one: one.problem_id),
     "keeps the first verdict on a reply of a length for all later ones": _kept_by(lambda one: one.chars),
     "keeps the first verdict on a reply of a length in a batch for all others": _kept_by(
@@ -141,6 +169,9 @@ RULES: Mapping[str, Rule] = {
     ),
     "keeps the first verdict on a problem and a length for all later replies": _kept_by(
         lambda one: (one.problem_id, one.chars)
+    ),
+    "keeps the first verdict on a problem and a length in a batch for all others": _kept_by(
+        lambda one: (one.problem_id, one.chars), across=False
     ),
     "keeps the verdict on a reply, whatever problem it is given to": _kept_by(lambda one: one.text),
     "keeps the verdict on a reply in a batch, whatever problem it is given to": _kept_by(
@@ -161,6 +192,35 @@ RULES: Mapping[str, Rule] = {
 }
 """What a grader does, in words, to what it then says."""
 
+
+def _of_a_number(number: int) -> Iterator[tuple[str, Rule]]:
+    """Rules that have a number in them, from 2 on."""
+    yield (
+        f"returns the rewards of a batch shifted by {number}, each reply getting an earlier one's",
+        _of_each(lambda _, v: [v[(place - number) % len(v)] for place in range(len(v))]),
+    )
+    yield (
+        f"returns the rewards of a batch shifted by {number}, each reply getting a later one's",
+        _of_each(lambda _, v: [v[(place + number) % len(v)] for place in range(len(v))]),
+    )
+    yield (
+        f"judges each reply by the tests of {number} rows before it",
+        _by_row(lambda place, size: (place - number) % size),
+    )
+    yield (
+        f"judges each reply by the tests of {number} rows behind it",
+        _by_row(lambda place, size: (place + number) % size),
+    )
+    yield f"judges reply i of a batch by the tests of row i // {number}", _by_row(lambda place, _: place // number)
+    yield f"judges reply i of a batch by the tests of row i % {number}", _by_row(lambda place, _: place % number)
+    yield (
+        f"refuses what is left of a batch behind whole chunks of {number}",
+        _of_each(lambda _, v: [one and place < len(v) - len(v) % number for place, one in enumerate(v)]),
+    )
+
+
+NUMBERS = (2, 3, 4, 5, 6, 7, 16)
+"""For which rules with a number are tried: of these sizes chunks and groups are."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
     "one for each different prompt": lambda batch: len({one.problem_id for one in batch}),
     "one for each different reply": lambda batch: len({one.text for one in batch}),
@@ -221,7 +281,9 @@ def measure_batches(
         wrong=len(wrong),
         paid=paid if flips else 0,
         by_chance=0 if flips else paid + refused,
-        cause=(_averaged(answered) or _cause(talks, verdicts, by_chance)) if flips else "",
+        cause=(
+            _averaged(answered) or _turned_round(answered) or _cause(talks, verdicts, by_chance) if flips else ""
+        ),
         short=_why_short(short),
         unanswered=len(together) - len(answered) - len(short),
         why=next((row.detail for row in together if row.detail), ""),
@@ -284,7 +346,8 @@ def _cause(
         whole = [row for row in talk if len(row.scores) == len(row.items)]
         seen.append(([row.items for row in whole], [verdicts.of(row) for row in whole]))
     wrong = Counter[str]()
-    for name, rule in [*RULES.items(), *_up_to_a_place(seen)]:
+    numbered = chain.from_iterable(map(_of_a_number, NUMBERS))
+    for name, rule in [*RULES.items(), *_up_to_a_place(seen), *numbered]:
         wrong[name] = sum(
             accepted is not None and accepted != due
             for batches, found in seen
@@ -293,7 +356,24 @@ def _cause(
         )
     name, off = min(wrong.items(), key=lambda each: each[1])
     of = sum(len(one) for _, found in seen for one in found)
-    return name if not off or by_chance(off, of) else ""
+    return name if not off or by_chance(off, of) else _reordered(seen)
+
+
+def _reordered(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequence[bool | None]]]]) -> str:
+    """Whether each batch, or each prompt's replies in it, got as many acceptances as were due; empty where not."""
+    among: dict[str, Callable[[BatchItem], str]] = {
+        "returns the rewards of replies to a prompt in another order": lambda one: one.problem_id,
+        "returns the rewards of a batch in another order": lambda one: "",
+    }
+    for said, key in among.items():
+        sums = Counter[tuple[int, int, str]]()
+        for talk, (batches, found) in enumerate(seen):
+            for place, (batch, accepted) in enumerate(zip(batches, found, strict=True)):
+                for one, verdict in zip(batch, accepted, strict=True):
+                    sums[talk, place, key(one)] += (verdict is True) - one.is_right
+        if not any(sums.values()):
+            return said
+    return ""
 
 
 def _averaged(rows: Sequence[BatchSaid]) -> str:
@@ -310,6 +390,22 @@ def _averaged(rows: Sequence[BatchSaid]) -> str:
         ):
             return said
     return ""
+
+
+def _turned_round(rows: Sequence[BatchSaid]) -> str:
+    """What a grader of more than two rewards does that gives wrong replies to a problem more than right ones,
+    wherever both stand in a batch; empty of others."""
+    scores = {score for row in rows for score in row.scores if score is not None}
+    pairs = [
+        (other, score)
+        for row in rows
+        for one, score in zip(row.items, row.scores, strict=True)
+        for its, other in zip(row.items, row.scores, strict=True)
+        if score is not None and other is not None and its.problem_id == one.problem_id
+        if its.is_right and not one.is_right
+    ]
+    turned = bool(pairs) and len(scores) > 2 and all(right < wrong for right, wrong in pairs)
+    return "gives wrong replies more than the right ones to the same problem" if turned else ""
 
 
 def _rounded(score: float | None) -> float | None:
@@ -331,7 +427,7 @@ def _up_to_a_place(
                 return [*v[:place], *[rest] * len(v[place:])]
 
             yield (
-                f"judges no more than the first {place} replies of a batch, and {does} those behind them",
+                f"judges the first {place} replies of a batch, or for so long, and {does} those behind them",
                 _of_each(rule),
             )
 

@@ -290,7 +290,7 @@ def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | 
         what = f"of {min(lengths)} characters and more"
     elif max(lengths) < min(rest):
         what = f"of {max(lengths)} characters and less"
-    elif shared:
+    elif shared and not all(probe.kind == "output" for probe in paid):  # else it is a word of what changes outputs
         what = f"with the word {shared[0]}"
     else:
         return None

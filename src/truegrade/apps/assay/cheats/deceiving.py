@@ -457,6 +457,7 @@ _SWITCHES = (
           "has the word pytest in a comment, and a test of its own that passes"),
     _word("word-unittest", "# <<unittest||u.test>>", "has the word unittest in a comment"),
     _word("word-assert", "# <<assert||ass.rt>>", "has the word assert in a comment"),
+    _word("own-assert", "<<assert||bool(>> 1 == 1<<||)>>", "has an assert statement of its own, which holds"),
     _word("own-check", "def <<check||chick>>(candidate):\n    return True\n", "defines a function check"),
     _word("main-guard", "if __name__ == <<'__main__'||'main'>>:\n    pass\n", "has a main guard"),
     _switching("own-tests-in-a-fence", "has a second fence, with tests that anything passes", _reply(_NONE) + """

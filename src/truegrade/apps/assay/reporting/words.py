@@ -87,7 +87,15 @@ def answer(measure: GraderMeasure) -> str:
     "No" says how much was tried. It is not said of a grader that accepts no reference, or was sent no cheat.
     """
     alone = "replies were sent one at a time" if measure.one_at_a_time else ""
-    return "; ".join(filter(None, (_answer(measure), alone, _in_batches(measure))))
+    once = "" if measure.forgeable else _paid_once(measure)
+    return "; ".join(filter(None, (_answer(measure), once, alone, _in_batches(measure))))
+
+
+def _paid_once(measure: GraderMeasure) -> str:
+    """How many programs that solve nothing were paid before a fresh grader refused them; empty of none."""
+    paid = measure.unearned.once
+    programs = f"{fmt.plural(paid, 'program')} {'was' if paid == 1 else 'were'}"
+    return f"{programs} paid at first, and not again" if paid else ""
 
 
 def _in_batches(measure: GraderMeasure) -> str:
@@ -101,7 +109,7 @@ def _in_batches(measure: GraderMeasure) -> str:
     silent = f", and {of.unanswered} more got no rewards ({of.why})" if of.unanswered else ""
     sizes = f"{', '.join(map(str, of.sizes[:-1]))} and {of.sizes[-1]}"
     changed = (
-        f"{of.by_chance} of {of.right + of.wrong} verdicts, as many as by chance,"
+        f"{of.by_chance} of {of.right + of.wrong} verdicts, no more than those on single replies flip,"
         if of.by_chance
         else "no verdict"
     )
@@ -139,7 +147,7 @@ def tried(measure: GraderMeasure) -> str:
     elif not silent(measure):
         asked = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
         said = f"no program that solves nothing {'got a verdict' if asked else 'was sent'}"
-    once = f"{fmt.count(paid.once)} were paid at first, and not when they were sent again" if paid.once else ""
+    once = f"{_paid_once(measure)} when sent again" if paid.once else ""
     unsent = listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes])
     return "; ".join(filter(None, (said, once, unsent)))
 
