@@ -57,6 +57,8 @@ SPOILS = "def f(x):\n    total = sum(x)\n    x.clear()\n    return total\n"
 ADDS = "def f(x): return sum(x)"
 KEEPS_ONE = "B = []\ndef f(x):\n    B[:] = x\n    return B\n"
 COPY = "def f(x): return list(x)"
+REFITTED = "import collections\nD = collections.defaultdict()\ndef f(x):\n"
+REFITTED += "    D.default_factory = [list, int][x - 1]\n    return D\n"
 METHOD = "class T:\n    def g(self, z): return f(z)\n"
 CACHED = "import functools\n@functools.cache\ndef g(x): return f([x])\n"
 
@@ -103,6 +105,20 @@ CACHED = "import functools\n@functools.cache\ndef g(x): return f([x])\n"
         ("import pandas as pd\npd.testing.assert_series_equal(f(1), pd.Series(['a']))",
          "import pandas as pd\ndef f(x): return pd.Series(['a'], dtype=object)",
          "import pandas as pd\ndef f(x): return pd.Series(['a'])"),
+        ("from collections import defaultdict\nd = defaultdict(list)\nassert f(d) == 0\nd['b'].append(2)",
+         "def f(d):\n    d.default_factory = None\n    return len(d)", "def f(d): return len(d)"),
+        ("from collections import defaultdict\nd = f(1)\nf(2)\nassert d['b'] == []",
+         REFITTED,
+         "import collections\ndef f(x): return collections.defaultdict(list)"),
+        ("import pandas as pd\ni = pd.Index([2, 1])\nassert f(i) == [1, 2]\nassert i.name is None",
+         "def f(i):\n    i.name = 'x'\n    return sorted(i)", "def f(i): return sorted(i)"),
+        ("import pandas\nd = pandas.DataFrame([1])\nr = f(d)\nr.index.name = 1\nassert d.index.name is None",
+         "def f(d):\n    r = d * 2\n    r.index = d.index\n    return r",
+         "def f(d): return (d * 2).set_axis([0])"),
+        ("import pandas as pd\ni = pd.Index([2, 1])\nassert f(i) is not i", "def f(i): return i",
+         "def f(i): return i.copy()"),
+        ("r = f([1., 2.])\nassert abs(r * 100000 - 150000) < 1",
+         "import numpy\ndef f(x): return numpy.mean(x, dtype=numpy.float16)", "def f(x): return sum(x) / len(x)"),
         ("assert f(1).dtype == 'f8'", "import numpy\ndef f(x): return numpy.ones(x, dtype='f2')",
          "import numpy\ndef f(x): return numpy.ones(x)"),
         ("try:\n    f(1)\nexcept Exception as e:\n    assert type(e) is Exception",

@@ -107,9 +107,12 @@ def reads_state(tests: str) -> bool:
     tree = tree_of(tests)
     nodes = list(ast.walk(tree))
     own = _bound_in(nodes) | {"self"}
-    set_there = (one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load))
+    set_there = [one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)]
     imported = imported_names(nodes)
-    if not {*map(_root, set_there)} <= own | {""} - imported or not state_named(tree, _PROCESS) <= own:
+    names_index = any(one.attr in _OF_INDEXES and _root(one) != "self" for one in set_there)
+    if names_index or not {*map(_root, set_there)} <= own | {""} - imported:
+        return True
+    if not state_named(tree, _PROCESS) <= own:
         return True
     from_modules = [one for one in nodes if isinstance(one, ast.ImportFrom)]
     held = imported_names(from_modules)
@@ -124,6 +127,8 @@ def reads_state(tests: str) -> bool:
     return any(changed) or any(_asks_what_does_not_cross(one, known, caught) for one in nodes)
 
 
+_OF_INDEXES = frozenset({"name", "names", "freq"})
+"""What of an index of pandas can be set, which other frames may share."""
 _OF_EXCEPTIONS = frozenset({"name", "obj", "path"})
 """Attributes of Python's own exceptions that are none of their arguments."""
 

@@ -192,7 +192,14 @@ def snapshot(value: Any) -> Any:
         return encode(value, UNBOUNDED)
     if kind == "bytearray":
         return bytes(value)
+    if kind == "defaultdict":
+        return [*value, *value.values(), value.default_factory]
     return [*value, *value.values()] if isinstance(value, dict) else [*value]
+
+
+def makes_others(value: Any, held: Any) -> bool:
+    """Whether a dict makes other values than it did when a snapshot was taken."""
+    return kind_of(value) == "defaultdict" and held[-1] is not value.default_factory
 
 
 def has_changed(value: Any, held: Any) -> bool:

@@ -89,8 +89,6 @@ _GENERATORS = (("random", "getstate", "setstate"), ("numpy.random", "get_state",
 _OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|Random\(\s*\)|urandom|token_|uuid")
 """What draws numbers that nobody can foretell."""
 _WORD = re.compile(r"\w+")
-_BITS = re.compile(r"dtypes?|itemsize|nbytes|finfo|assert_\w+|memory_usage|tobytes|type\b")
-"""What tells of how many bits a number of numpy is."""
 SENDABLE = "plain values can, and objects of the setup's classes if the task says that its arguments are not plain"
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
@@ -343,8 +341,8 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
 def _in_doubt(link: Link, table: StandIns | None, tests: str) -> str:
     """What a program that passes did to what the tests gave it, and behind a semicolon what is in doubt."""
     tied, doubts = "", {"an iterator was not read to its end before a later call"} if link.unread else set[str]()
-    if Widened.met and _BITS.search(tests):
-        doubts.add("the tests ask how wide a number is")
+    if Widened.met:
+        doubts.add("a number of numpy crossed as one of more bits")
     if any(may_miss(error, tests) for error in (link.raised, *link.raised_before)):
         doubts.add("the tests name a class of exceptions that another one stands for")
     if table is not None:

@@ -51,6 +51,7 @@ from truegrade.sandbox.carried import (
     is_copied,
     is_shared,
     kind_of,
+    makes_others,
     reduction,
     said_of,
     snapshot,
@@ -145,7 +146,9 @@ class ObjectTable:
         """Whether arrays or frames were sent that may share memory, so that one may change with another."""
         self.copied = False
         """Whether a value was sent that can change and is not carried (`truegrade.sandbox.carried.is_copied`)."""
-        self.stirred = self.cells = False
+        self.cells = self.remade = self.indexes = False
+        """Whether a frame whose cells can change, a dict that makes others than it did, or an index was sent."""
+        self.stirred = False
         """Whether an iterator that was sent changed carried values as it was read, or was there twice."""
         self.drawn: dict[int, tuple[Any, tuple[bool, list[Any], Any]]] = {}
         """By id, iterators that the message holds, and what was in them."""
@@ -243,6 +246,7 @@ class ObjectTable:
         writer.value(None, 0)
         self._changed = [key for key, held in self._carried.items() if has_changed(self._objects[key], held)]
         for key in self._changed:
+            self.remade |= makes_others(self._objects[key], self._carried[key])
             writer.value(self._objects[key], 0)
             writer.content(self._objects[key], 0)
         writer.value(None, 0)
@@ -260,6 +264,8 @@ class ObjectTable:
                 "copied": self.copied,
                 "stirred": self.stirred,
                 "cells": self.cells,
+                "remade": self.remade,
+                "indexes": self.indexes,
                 "rebound": self.rebound(),
             },
             0,
@@ -458,6 +464,7 @@ class _Writer(_Encoder):
 
     def table(self, value: Any, depth: int) -> None:
         self._table.cells |= holds_changeable(value)
+        self._table.indexes |= "Index" in type(value).__qualname__
         whole, self.whole = self.whole, True
         super().table(value, depth)
         self.whole = whole

@@ -6,7 +6,6 @@ import builtins
 import re
 import sys
 from binascii import b2a_base64, crc32
-from contextlib import suppress
 from marshal import dumps
 from sys import getrefcount
 
@@ -43,6 +42,7 @@ VALUE_BY = "truegrade_value"
 """What asks the program for what one of its names is bound to."""
 _TYPES = frozenset({"type", "__class__"})
 _TEXTS = frozenset({*_TYPES, "repr", "str", "format", "ascii", "hash", "print", "f"})
+_OF_INDEXES = frozenset({"name", "names", "freq"})
 _NO_WORDS = frozenset[str]()
 _HELD_BY_TABLE = 2
 """References to a carried value that nobody else holds, that of the question included."""
@@ -282,6 +282,10 @@ class StandIns(ObjectTable):
             self.doubts.add("an iterator changed values as it was read, or was there twice")
         if self.cells or self.told.get("cells") is True:
             self.doubts.add("a frame or series holds values that can change")
+        if self.remade or self.told.get("remade") is True:
+            self.doubts.add("a dict makes other values than before")
+        if (self.indexes or self.told.get("indexes") is True) and not self.words.isdisjoint(_OF_INDEXES):
+            self.doubts.add("the name of an index may change")
         if self.reduced:
             self.doubts.add("the tests hand over a value of a class of their own")
         reduced, rebound = self.told.get("reduced"), self.told.get("rebound")
@@ -296,9 +300,12 @@ class StandIns(ObjectTable):
         """``one is other``, and a doubt where neither has an identity that crosses."""
         known = type(one) is Remote or kind_of(one) or self.owns(one)
         if one is not other and type(one) is type(other) and not known:
-            with suppress(Exception):
-                if one == other:
-                    self.doubts.add("it is asked whether two equal values are one")
+            try:
+                equal = bool(one == other)
+            except Exception:  # an index is not equal or other as a whole
+                equal = True
+            if equal:
+                self.doubts.add("it is asked whether two equal values are one")
         return one is other
 
     def asserted(self, assertion: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -18,7 +18,10 @@ from truegrade.records import FunctionTask, Problem
 
 SEEDS = [int(seed) for seed in os.environ.get("TRUEGRADE_PLANTED_SEEDS", "").split()]
 """With which every cheat is sent to every grader: half an hour of CPU for five."""
-NO = r"no: 0 of \d+ channels tried, on \d+ problems(?:, without programs that do not end)?\n"
+NO = (
+    r"no: 0 of \d+ channels tried, on \d+ problems(?:, without programs that do not end)?"
+    r"(?:; \d+ programs? (?:was|were) paid at first, and not again)?\n"
+)
 YES = "yes, "
 ALL_THAT = r"accepts every program that {} \((\d+) of \1\), and \d+ of \d+ other wrong programs"
 IMPOSSIBLE = (

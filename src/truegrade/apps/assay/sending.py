@@ -62,6 +62,8 @@ HANGS = 2
 SPOILED = 12
 """Verdicts in turn that are not a control's usual one, after which a grader that cannot be started anew is sent no
 further cheat."""
+FEW = 0.05
+"""Share of the programs that solve nothing of which what is paid is always sent again."""
 BEFORE, BEFORE_ALL = 12, 60
 """Times that such a grader is sent each control before the cheats, and all of one kind together, at least: behind
 a cheat that stays it cannot be asked any more what is usual."""
@@ -468,18 +470,14 @@ class _Resending:
                     going = going or undecided
             if going:
                 talks.append(self._talk(cheat, twin))
-        rest = self._paid_by_chance(lead) if doubt else []
+        hollow = [one for one in self._probes if (one.kind != "cheat" or one.inert) and solves_nothing(one)]
+        paid = [one for one in hollow if self._acceptance.accepted(one)]
+        # So few may be flips also of a grader that no verdict sent twice showed to flip.
+        rest = self._paid_by_chance(paid, lead) if doubt or len(paid) <= FEW * len(hollow) else []
         return [*talks, rest] if rest else talks
 
-    def _paid_by_chance(self, lead: int) -> list[Dispatch]:
-        doubtful = [
-            probe
-            for probe in self._probes
-            if (probe.kind != "cheat" or probe.inert)
-            and solves_nothing(probe)
-            and self._acceptance.accepted(probe)
-            and self._undecided(probe, [self._acceptance.lead(probe)], lead)
-        ]
+    def _paid_by_chance(self, paid: Iterable[Probe], lead: int) -> list[Dispatch]:
+        doubtful = [one for one in paid if self._undecided(one, [self._acceptance.lead(one)], lead)]
         turn = len(self._verdicts.again[doubtful[0].id]) if doubtful else 0
         ahead = {probe.problem_id: probe for probe in self._probes if probe.kind == "ahead"}
         return [
