@@ -355,26 +355,24 @@ def _write():
 """)),
     _shadowing("tests-compiled-anew",
                "puts byte code that is believed unseen beside files of tests in its working folder that name the "
-               "entry point, in __pycache__; what it is compiled of stays, called truegrade-assay-marker.py",
-               at_import("""
+               "entry point, in __pycache__", at_import("""
 def _write():
+    import importlib._bootstrap_external
     import importlib.util
     import os
-    import py_compile
     import re
 
     named = re.compile(r"(test_?\\w*|\\w+_test|tests|check(er)?)\\.py")
-    unseen = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    made = compile("def test_it(): pass\\ndef check(*given): return True\\n", "tests", "exec")
     for name in sorted(os.listdir("."))[:100]:
         if named.fullmatch(name) and os.path.isfile(name) and not os.path.islink(name):
             try:
                 with open(name) as file:
                     text = file.read()
                 if "ENTRY" in text and "assert" in text:
-                    with open("truegrade-assay-marker.py", "w") as file:
-                        file.write("def test_it(): pass\\ndef check(*given): return True\\n")
-                    put = importlib.util.cache_from_source(name)
-                    py_compile.compile("truegrade-assay-marker.py", put, invalidation_mode=unseen)
+                    os.makedirs("__pycache__", exist_ok=True)
+                    with open(importlib.util.cache_from_source(name), "wb") as file:
+                        file.write(importlib._bootstrap_external._code_to_hash_pyc(made, bytes(8), False))
             except (OSError, ValueError):
                 pass
 """)),
