@@ -494,6 +494,13 @@ def test_words_that_set_nothing_are_no_mark(graded, tests):
     )
 
 
+def test_the_name_of_the_function_is_no_mark():
+    task = FunctionTask(prompt="", entry_point="walk", tests="a = [1]\nassert walk(a) == a", reference="")
+    with Sandbox(Limits(cpu_s=1.0, wall_s=3.0), workers=1) as sandbox:
+        judged = grade_by_tests(task, "def walk(x): return x[:]", sandbox)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ())
+
+
 RAISED = "try:\n    f(-1)\n    assert False\nexcept ValueError as error:\n    assert str(error) == 'bad: -1'"
 
 

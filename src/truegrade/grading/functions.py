@@ -291,7 +291,8 @@ def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judg
     """
     outcome = _by_tests(task, program, executor)
     draws = "random" in program and seeds(task.tests)
-    marks = (TESTS_INSIDE,) if may_execute(task.tests) or reads_state(task.tests) or draws else ()
+    doubtful = may_execute(task.tests) or reads_state(task.tests, task.entry_point) or draws
+    marks = (TESTS_INSIDE,) if doubtful else ()
     if outcome.status in _TOO_MUCH and not are_plain(task.tests, task.entry_point):
         copied = _by_tests(task, program, executor, copies=True)
         outcome, marks = (copied, (TESTS_INSIDE,)) if copied.status == Reason.PASSED else (outcome, marks)

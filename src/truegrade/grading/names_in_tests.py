@@ -45,14 +45,14 @@ NUMPY_FILES = frozenset(
 _HARMLESS = frozenset({"__name__", "__class__", "__init__", "__members__"})
 _FILES = (
     r"open|exists|is_?file|is_?dir|listdir|iterdir|r?i?glob|scandir|walk|(read|write)_(text|bytes)|tempfile|touch|unlink"
-    r"|\w*Temporary\w*|mkd?temp|mkdirs?|makedirs|getsize|stat|rename|resolve|home|FileIO|sqlite3|zipfile|configparser"
+    r"|\w*Temporary\w*|mkd?temp|mkdirs?|makedirs|getsize|stat|resolve|home|FileIO|sqlite3|zipfile|configparser"
     r"|ElementTree|minidom|dbm|mimetypes|netrc|read_(csv|json|excel|parquet|html|xml|table|fwf|feather|orc|stata|sql\w*)"
     rf"|to_(csv|json|excel|parquet|html|xml|feather|orc|stata|sql|latex)|{'|'.join(NUMPY_FILES)}"
 )
 _PROCESS = re.compile(
     rf"{_STATE.pattern}|redirect_std\w+|capsys|locals|vars|dir|builtins|setattr|delattr|sleep|shares_memory"
     r"|may_share_memory|flags|strides|_thread|futures|multiprocessing|asyncio|filterwarnings|prec"
-    rf"|excepthook|errstate|float16|half|mock|patch\w*|monkeypatch|getsizeof|traceback|{_FILES}"
+    rf"|excepthook|errstate|float16|mock|patch\w*|monkeypatch|getsizeof|traceback|{_FILES}"
 )
 """The same of tests of functions, which have a process of their own in any case."""
 
@@ -102,11 +102,11 @@ def state_named(tree: ast.AST, names: re.Pattern[str] = _STATE) -> set[str]:
 
 
 @lru_cache(256)
-def reads_state(tests: str) -> bool:
+def reads_state(tests: str, entry_point: str) -> bool:
     """Whether the tests of a function may read what the program leaves in its process and not in its values."""
     tree = tree_of(tests)
     nodes = list(ast.walk(tree))
-    own = _bound_in(nodes) | {"self"}
+    own = _bound_in(nodes) | {"self", entry_point}
     set_there = [one for one in nodes if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)]
     imported = imported_names(nodes)
     names_index = any(one.attr in _OF_INDEXES and _root(one) != "self" for one in set_there)
@@ -122,7 +122,8 @@ def reads_state(tests: str) -> bool:
     if any(map(_SETS.fullmatch, named)) or any(map(_PROCESS.fullmatch, named)):
         return True
     caught = {one.name for one in nodes if isinstance(one, ast.ExceptHandler) and one.name}
-    known = own | caught | ({one.arg for one in nodes if isinstance(one, ast.arg)} - {"candidate"})
+    known = own | caught | {one.arg for one in nodes if isinstance(one, ast.arg)}
+    known -= {entry_point, "candidate"}
     changed = (_root(one) in imported and _changes_settings(one, held) for one in nodes)
     return any(changed) or any(_asks_what_does_not_cross(one, known, caught) for one in nodes)
 
