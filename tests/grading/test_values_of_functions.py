@@ -482,6 +482,7 @@ def test_what_tests_may_execute_is_marked(graded, tests):
         "import numpy as np\na = [1, 2]\nassert np.setdiff1d(f(a), [1]).tolist() == [2]\nassert a == [1, 2]",
         "import numpy as np\nassert np.append(f([1]), [2]).tolist() == [1, 2]",
         "import random\nrandom.seed(7)\nx = [random.random()]\nassert f(x) == x",
+        "import pandas\nd = pandas.DataFrame({'name': [1]})\nr = f(d)\nassert r.equals(d) and d['name'][0] == 1",
         "from pathlib import Path\nassert f([Path('a')]) == [Path('a')]",
         "class C:\n    def __init__(self, x): self.x = x\nassert f([C([1]).x]) == [[1]]",
         "import collections\nd = collections.Counter()\nd.setdefault(1, f([1])).append(2)\nassert d[1][1] == 2",

@@ -147,7 +147,7 @@ class ObjectTable:
         self.copied = False
         """Whether a value was sent that can change and is not carried (`truegrade.sandbox.carried.is_copied`)."""
         self.cells = self.remade = self.indexes = False
-        """Whether a frame whose cells can change, a dict that makes others than it did, or an index was sent."""
+        """Whether a frame with cells that can change, a dict that makes others than before, an index was sent."""
         self.stirred = False
         """Whether an iterator that was sent changed carried values as it was read, or was there twice."""
         self.drawn: dict[int, tuple[Any, tuple[bool, list[Any], Any]]] = {}
@@ -464,7 +464,7 @@ class _Writer(_Encoder):
 
     def table(self, value: Any, depth: int) -> None:
         self._table.cells |= holds_changeable(value)
-        self._table.indexes |= "Index" in type(value).__qualname__
+        self._table.indexes |= not self.whole and "Index" in type(value).__qualname__
         whole, self.whole = self.whole, True
         super().table(value, depth)
         self.whole = whole

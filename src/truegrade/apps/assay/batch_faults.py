@@ -356,7 +356,9 @@ def _cause(
         )
     name, off = min(wrong.items(), key=lambda each: each[1])
     of = sum(len(one) for _, found in seen for one in found)
-    return name if not off or by_chance(off, of) else _reordered(seen)
+    if not off or by_chance(off, of):
+        return name
+    return _reordered(seen) if all(row.at_once for talk in talks for row in talk) else ""
 
 
 def _reordered(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequence[bool | None]]]]) -> str:
