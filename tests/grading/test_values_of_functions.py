@@ -119,6 +119,9 @@ CACHED = "import functools\n@functools.cache\ndef g(x): return f([x])\n"
          "def f(i): return i.copy()"),
         ("r = f([1., 2.])\nassert abs(r * 100000 - 150000) < 1",
          "import numpy\ndef f(x): return numpy.mean(x, dtype=numpy.float16)", "def f(x): return sum(x) / len(x)"),
+        ("assert repr(f(1)).endswith('tzinfo=datetime.timezone.utc)')",
+         "import datetime as d\ndef f(x): return d.datetime(2024, x, 1, tzinfo=d.timezone(d.timedelta(0), 'UTC'))",
+         "import datetime as d\ndef f(x): return d.datetime(2024, x, 1, tzinfo=d.timezone.utc)"),
         ("assert f(1).dtype == 'f8'", "import numpy\ndef f(x): return numpy.ones(x, dtype='f2')",
          "import numpy\ndef f(x): return numpy.ones(x)"),
         ("try:\n    f(1)\nexcept Exception as e:\n    assert type(e) is Exception",
@@ -595,6 +598,13 @@ def test_tests_that_name_what_another_exception_stands_for_are_in_doubt(graded, 
 def test_times_cross_beside_values_that_are_kept_in_step(graded, tests):
     judged = graded(tests, "def f(x): return x[:]")
     assert (judged.reason, judged.marks) == (Reason.PASSED, ())
+
+
+def test_an_argument_that_does_not_cross_any_more_is_no_tampering(graded):
+    tests = "import pandas\ns = pandas.Series([1], index=pandas.to_datetime(['2024-01-01']))\nassert f(s) == 1\n"
+    program = "def f(s):\n    s.index = s.index.to_period('M')\n    return 1\n"
+    assert graded(f"{tests}assert len(s) == 1", program, program).marks == (TESTS_INSIDE,)
+    assert graded(f"{tests}assert len(s) == 2", program).reason is Reason.WRONG_ANSWER
 
 
 def test_fold_and_zone_of_a_moment_cross(graded):

@@ -273,6 +273,7 @@ def test_other_types_are_opaque_and_equal_to_nothing(value):
         datetime.time(2, 3, fold=1),
         datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=2), "A;=B")),
         datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(0), "UTC5")),
+        datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(0), "UTC")),
         ...,
         NotImplemented,
     ],

@@ -352,7 +352,7 @@ def _moment(value: Any) -> str:
     known = (type(zone).__module__, type(zone).__qualname__)
     if known == ("zoneinfo", "ZoneInfo"):
         name = zone.key or ""
-    elif known == ("datetime", "timezone") and zone.tzname(None) != type(zone)(zone.utcoffset(None)).tzname(None):
+    elif known == ("datetime", "timezone") and len(zone.__getinitargs__()) > 1:  # it was given one
         name = f"={zone.tzname(None)}"
     return f"{value.isoformat()};{value.fold};{name}" if value.fold or name else value.isoformat()
 

@@ -44,6 +44,7 @@ from types import MethodType
 
 from truegrade.sandbox.carried import (
     TABLES,
+    Unfit,
     blank,
     change,
     has_changed,
@@ -382,7 +383,10 @@ class ObjectTable:
             WireError: it is no such value.
         """
         key = self._keys.get(id(value))
-        if type(key) is not int or key not in self._carried or kind_of(content) != kind_of(value):
+        known = type(key) is int and key in self._carried
+        if known and type(content) is Unsupported:  # what is in it does not cross any more
+            raise Unfit
+        if type(key) is not int or not known or kind_of(content) != kind_of(value):
             raise WireError("a change of no carried value")
         change(value, content)
         return key
