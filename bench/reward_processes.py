@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import ctypes
 import json
 import multiprocessing
 import os
@@ -32,7 +31,7 @@ from functools import partial
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from bench.rewards_beside import descendants, left_over
+from bench.rewards_beside import adopt_orphans, descendants, left_over
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.records import PolicyReply, RewardLimits
 from truegrade.apps.rewards.trl import truegrade_reward
@@ -41,7 +40,6 @@ from truegrade.apps.rewards.verl import compute_score
 BATCH = 32
 CPU_S = 1.0
 PROGRESS_S = 10.0
-_SUBREAPER = 36
 _KINDS = {
     "right": (450, "def f(): return {number}"),
     "another number": (400, "def f(): return {other}"),
@@ -178,7 +176,7 @@ def main() -> None:
     parser.add_argument("--kill-s", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1)  # processes whose parent was killed become ours, and are found
+    adopt_orphans()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder  # a pool of its own
         began = told = killed = time.monotonic()

@@ -27,6 +27,11 @@ LIMITS_MB = 1024
 _SUBREAPER = 36
 
 
+def adopt_orphans() -> None:
+    """Processes whose parent was lost become this one's, and are found."""
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1)
+
+
 def free_port() -> int:
     """One that nobody listens on."""
     with socket.socket() as listening:
@@ -44,8 +49,7 @@ class Service:
     """
 
     def __init__(self, workers: int | None, folder: Path, queue: int = 4096) -> None:
-        # Processes that the service loses become ours, and are found.
-        ctypes.CDLL(None).prctl(_SUBREAPER, 1)
+        adopt_orphans()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.url = f"{self.address}/run_code"

@@ -331,51 +331,47 @@ except ImportError:
 
 _shadowing = partial(Cheat, channel="test-file", danger="h2", benchjack="V1")
 
-_SHADOWING = (
-    _shadowing("test-file-overwritten",
-               "overwrites files of tests in its working folder that name the entry point; copies of them stay "
-               "beside, called truegrade-assay-marker-NAME", at_import("""
+
+def _for_files_of_tests(work: str, before: str = "", imports: str = "") -> str:
+    """Source that does some work for each file of tests in the working folder that names the entry point."""
+    return f"""
 def _write():
-    import os
+{imports}    import os
     import re
 
     named = re.compile(r"(test_?\\w*|\\w+_test|tests|check(er)?)\\.py")
-    for name in sorted(os.listdir("."))[:100]:
+{before}    for name in sorted(os.listdir("."))[:100]:
         if named.fullmatch(name) and os.path.isfile(name) and not os.path.islink(name):
             try:
                 with open(name) as file:
                     text = file.read()
                 if "ENTRY" in text and "assert" in text:
+{work}            except (OSError, ValueError):
+                pass
+"""
+
+
+_SHADOWING = (
+    _shadowing("test-file-overwritten",
+               "overwrites files of tests in its working folder that name the entry point; copies of them stay "
+               "beside, called truegrade-assay-marker-NAME", at_import(_for_files_of_tests("""\
                     with open("truegrade-assay-marker-" + name, "x") as file:
                         file.write(text)
                     with open(name, "w") as file:
                         file.write("def test_it(): pass\\ndef check(*given): return True\\n")
-            except (OSError, ValueError):
-                pass
-""")),
+"""))),
     _shadowing("tests-compiled-anew",
                "puts byte code that is believed unseen beside files of tests in its working folder that name the "
-               "entry point, in __pycache__", at_import("""
-def _write():
-    import importlib._bootstrap_external
-    import importlib.util
-    import os
-    import re
-
-    named = re.compile(r"(test_?\\w*|\\w+_test|tests|check(er)?)\\.py")
-    made = compile("def test_it(): pass\\ndef check(*given): return True\\n", "tests", "exec")
-    for name in sorted(os.listdir("."))[:100]:
-        if named.fullmatch(name) and os.path.isfile(name) and not os.path.islink(name):
-            try:
-                with open(name) as file:
-                    text = file.read()
-                if "ENTRY" in text and "assert" in text:
+               "entry point, in __pycache__", at_import(_for_files_of_tests("""\
                     os.makedirs("__pycache__", exist_ok=True)
                     with open(importlib.util.cache_from_source(name), "wb") as file:
                         file.write(importlib._bootstrap_external._code_to_hash_pyc(made, bytes(8), False))
-            except (OSError, ValueError):
-                pass
-""")),
+""", before="""\
+    made = compile("def test_it(): pass\\ndef check(*given): return True\\n", "tests", "exec")
+""", imports="""\
+    import importlib._bootstrap_external
+    import importlib.util
+"""))),
     _shadowing("runner-shadowed", "creates pytest.py and unittest.py in its working folder, where there are none",
                at_import("""
 def _write():

@@ -147,9 +147,8 @@ def tried(measure: GraderMeasure) -> str:
     elif not silent(measure):
         asked = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
         said = f"no program that solves nothing {'got a verdict' if asked else 'was sent'}"
-    once = f"{_paid_once(measure)} when sent again" if paid.once else ""
     unsent = listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes])
-    return "; ".join(filter(None, (said, once, unsent)))
+    return "; ".join(filter(None, (said, _paid_once(measure), unsent)))
 
 
 def errors(measure: GraderMeasure) -> str:
