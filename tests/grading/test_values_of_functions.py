@@ -314,6 +314,51 @@ def test_no_view_of_an_argument_that_the_tests_change_passes_unmarked(graded, te
         assert not judged.passed or judged.marks == (TESTS_INSIDE,), program
 
 
+LOOP = "d = {'a': 1, 'b': 2}\nfor k in f(d): d[str(k) + 'x'] = 0\nassert len(d) == 4"
+ADDED = "for k in f():\n    f(str(k) + 'x')\nassert f(1)"
+SHOWS = "D = {'a': 1}\ndef f(k=None):\n    if k: D[k] = 1\n    return D"
+HELD_VIEW = "r = f('a')\nf('b')\nassert list(r) == ['a', 'b']"
+
+
+@pytest.mark.parametrize(
+    "tests, reason, program",
+    [
+        *[(LOOP, Reason.WRONG_ANSWER, f"def f(d): return d.{one}()") for one in ("keys", "values", "items")],
+        (LOOP, Reason.WRONG_ANSWER, "def f(d): return iter(d)"),
+        (LOOP.replace("f(d)", "[(1, k) for k in f(d)]"), Reason.PASSED, "def f(d): return d.keys()"),
+        (LOOP.replace("k in f(d)", "_, k in enumerate(f(d))"), Reason.WRONG_ANSWER, "def f(d): return d.keys()"),
+        *[(ADDED, Reason.WRONG_ANSWER, f"{SHOWS}.{one}()") for one in ("keys", "items")],
+        (ADDED, Reason.WRONG_ANSWER, f"{SHOWS}.keys().__iter__()"),
+        (ADDED, Reason.PASSED, f"{SHOWS}.copy().keys()"),
+        (HELD_VIEW, Reason.PASSED, f"{SHOWS}.keys()".replace("'a': 1", "")),
+        (HELD_VIEW, Reason.WRONG_ANSWER, f"{SHOWS}.copy().keys()".replace("'a': 1", "")),
+        (
+            "d = {1: 2}\nassert f(d.items()) == 1\nassert f(d.keys()) == 1",
+            Reason.PASSED,
+            "def f(x): return len(x)",
+        ),
+        (
+            "import collections\nd = collections.OrderedDict(a=1, b=2)\nfor k in d: f(d, k)\nassert d['b'] == 3",
+            Reason.PASSED,
+            "def f(d, k): d[k] += 1",
+        ),
+    ],
+)
+def test_a_view_shows_its_dict_and_a_loop_over_one_ends_where_the_dict_changes_size(
+    graded, tests, reason, program
+):
+    judged = graded(tests, program, program if reason is Reason.PASSED else "")
+    if "iter" in program:  # which was run to its end when it was returned
+        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,))
+    else:
+        assert (judged.reason, judged.marks) == (reason, ())
+
+
+@pytest.mark.parametrize("program", ["I = iter([1])\ndef f(): return I", "V = {1: 2}.values()\ndef f(): return V"])
+def test_one_view_or_iterator_twice_is_in_doubt(graded, program):
+    assert graded("assert f() is not f()", program).marks == (TESTS_INSIDE,)
+
+
 def test_an_iterator_that_was_read_before_anything_changed_is_in_no_doubt(graded):
     tests = "a = [1]\nassert list(f(a)) == [1]\na.append(2)\nassert next(f([3])) == 3\nassert list(f(a)) == [1, 2]"
     program = "def f(x):\n    yield from x\n"

@@ -140,9 +140,15 @@ def change(held: Any, content: Any) -> None:
 
 
 def _fill(held: Any, content: Any) -> None:
-    held.clear()
+    kinds = [(type(key), key) for key in held]
+    if kinds != [(type(key), key) for key in content] or not all(one in _SIMPLE for one, _ in kinds):
+        held.clear()  # which a loop over it would notice
     for key in content:  # not `update`, which adds to a Counter
         held[key] = content[key]
+
+
+_SIMPLE = frozenset((str, int, bool, bytes, NoneType))
+"""Types of keys that are one where they are equal."""
 
 
 def _replace(held: Any, content: Any) -> None:

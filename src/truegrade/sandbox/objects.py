@@ -16,7 +16,8 @@ kinds of objects cross, each under a number that both sides know it by, so that 
 Values that can change are carried, too, where a job says so (`truegrade.sandbox.carried`).
 
 A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an object or a carried value, which its
-key follows, and ``w`` for a carried value that crosses for the first time: its key, its kind, and what is in it:
+key follows, ``W`` for a carried value that crosses for the first time: its key, its kind, and what is in it, and
+``v`` for a view: ``keys``, ``values`` or ``items``, and the carried dict:
 
     a list of keys of carried values that the tests have let go of
     a list of objects that cross for the first time: key, whether of the tests' classes, and the name of the type
@@ -39,6 +40,8 @@ raised.
 from __future__ import annotations
 
 import builtins
+from collections import OrderedDict
+from gc import get_referents
 from marshal import loads
 from types import MethodType
 
@@ -75,8 +78,8 @@ TESTS_MODULE = "truegrade_tests"
 """``__name__`` of the tests' source, by which their own classes are known."""
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
-OBJECT, NEW, OPAQUE = b"o", b"W", b"U"
-"""The first two are no tags of `truegrade.sandbox.wire`."""
+OBJECT, NEW, VIEW, OPAQUE = b"o", b"W", b"v", b"U"
+"""The first three are no tags of `truegrade.sandbox.wire`."""
 LAZY = frozenset((b"G", b"K", b"V", b"I"))
 """Of iterators and of the views of a dict."""
 NOTHING: Mapping[str, Any] = {}
@@ -410,7 +413,9 @@ class ObjectTable:
         return self._objects[key]
 
 
-_VIEWS = frozenset(map(type, ({}.keys(), {}.values(), {}.items())))
+VIEWS = {type(getattr(of(), name)()): name for of in (dict, OrderedDict) for name in ("keys", "values", "items")}
+"""Types of views of a dict, and the methods that make them."""
+_DICTS = frozenset({"dict", "OrderedDict", "Counter", "defaultdict"})
 
 
 class _Writer(_Encoder):
@@ -422,8 +427,11 @@ class _Writer(_Encoder):
         """Whether values that can change are written as all others."""
 
     def value(self, value: Any, depth: int) -> None:
-        if type(value) in _VIEWS:
-            self._table.drained()
+        if not self.whole and type(value) in VIEWS and kind_of(shown := get_referents(value)[0]) in _DICTS:
+            self.put(VIEW)
+            super().value(VIEWS[type(value)], depth)
+            self.value(shown, depth + 1)
+            return
         if self.whole or not kind_of(value):
             super().value(value, depth)
             return
@@ -513,11 +521,20 @@ class _Reader(_Decoder):
             places = [f"{'*' if of == b'l' else ''}{count}" for of, count in self._open[1:]]
             return self._table.placed(known, ".".join((self.part, *places)))
         self._open.append([tag, 0])
-        value = super().value(depth)
+        value = self._view(depth) if tag == VIEW else super().value(depth)
         self._open.pop()
         if tag == OPAQUE or tag in LAZY:
             self._table.seen(value)
         return value
+
+    def _view(self, depth: int) -> Any:
+        """A view of a carried dict, which changes with it."""
+        self.take(1)
+        name = super().value(depth)
+        shown = self.value(depth + 1)
+        if name not in VIEWS.values() or kind_of(shown) not in _DICTS:
+            raise WireError("a view of nothing that has any")
+        return getattr(shown, name)()
 
     def _new(self, depth: int) -> Any:
         """A carried value that crosses for the first time."""

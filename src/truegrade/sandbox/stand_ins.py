@@ -12,7 +12,7 @@ from sys import getrefcount
 from truegrade.sandbox.carried import ANOTHER_TEXT, ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
-from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
+from truegrade.sandbox.objects import INVOKE, PROGRAM, VIEWS, ObjectTable, own_classes
 from truegrade.sandbox.wire import (
     DESCRIBED,
     MAX_NAME,
@@ -157,8 +157,8 @@ class StandIns(ObjectTable):
         """What of the program's process the tests may ask for that does not cross, in plain words."""
         self.words: frozenset[str] = frozenset()
         """That the tests' source holds."""
-        self._lazy: list[Any] = []
-        """Iterators and views of the program that the tests may hold."""
+        self._lazy: list[Drained] = []
+        """Iterators of the program that the tests may hold."""
         self._shares = self._copied = False
         self._origin = ""
         """Of what the program was asked for last."""
@@ -210,7 +210,9 @@ class StandIns(ObjectTable):
         """Take note of what stands for a value that does not cross, or not as it is."""
         if type(value) is Unsupported:
             self.doubts.add("a value does not cross")
-        elif type(value) is Drained and not self.words.isdisjoint(_TYPES):
+        elif type(value) is not Drained:
+            self.doubts.add("a view of a dict that is not carried")
+        elif not self.words.isdisjoint(_TYPES):
             self.doubts.add("it is asked what kind of iterator one is")
         else:
             self._lazy.append(value)
@@ -229,8 +231,8 @@ class StandIns(ObjectTable):
         self.tied = what + hashlib.sha256(self.tied.encode() + done).hexdigest()[:16]
 
     def drained(self) -> None:
-        """Take note of an iterator of the tests, of which the program may use a part, or of a view of a dict."""
-        self.doubts.add("the tests hand over an iterator or a view")
+        """Take note of an iterator of the tests, of which the program may use a part."""
+        self.doubts.add("the tests hand over an iterator")
 
     def changed_by_the_other(self, value: object, content: object) -> int:
         """Change a value as the program did; what cannot be done so is a doubt."""
@@ -264,14 +266,14 @@ class StandIns(ObjectTable):
 
     def _may_part(self) -> bool:
         """Whether the tests hold what may be another value in the program by now: an iterator that they have not
-        read to its end, a view of a dict, or what can change and is not carried."""
+        read to its end, or what can change and is not carried."""
         self._link.returned = None  # which may be all that holds one
-        held = [getrefcount(self._lazy[at]) > _HELD_BY_TABLE for at in range(len(self._lazy))]
-        self._lazy = [
-            one
-            for one, is_held in zip(self._lazy, held, strict=True)
-            if is_held and (type(one) is not Drained or one.is_unread())
+        made = {id(one) for one in Drained.made or ()}  # which holds them as well
+        held = [
+            getrefcount(self._lazy[at]) > _HELD_BY_TABLE + (id(self._lazy[at]) in made)
+            for at in range(len(self._lazy))
         ]
+        self._lazy = [one for one, is_held in zip(self._lazy, held, strict=True) if is_held and not one.is_at_end]
         return self._copied or self._lazy != []
 
     def _read_flags(self) -> None:
@@ -301,7 +303,7 @@ class StandIns(ObjectTable):
         known = type(one) is Remote or kind_of(one) or self.owns(one)
         if one is not other and type(one) is type(other) and not known:
             try:
-                equal = bool(one == other)
+                equal = type(one) in VIEWS or bool(one == other)
             except Exception:  # an index is not equal or other as a whole
                 equal = True
             if equal:

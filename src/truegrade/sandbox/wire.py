@@ -156,7 +156,7 @@ class Drained:
         raised: as plain data, what it raised behind these items.
     """
 
-    __slots__ = ("_cut", "_items", "_raised")
+    __slots__ = ("_cut", "_items", "_raised", "is_at_end")
     remade: ClassVar[Callable[[tuple[Any, ...]], BaseException]] = lambda _: RuntimeError("the iterator failed")
     """Where tests run, what makes an exception of plain data."""
     at_end: ClassVar[Callable[[], None]] = lambda: None
@@ -166,6 +166,8 @@ class Drained:
 
     def __init__(self, items: list[Any], *, cut: bool = False, raised: tuple[Any, ...] | None = None) -> None:
         self._items, self._cut, self._raised = iter(items), cut, raised
+        self.is_at_end = False
+        """Whether it was asked for more than it gave: until then, what it runs over may still get longer."""
         if self.made is not None:
             self.made.append(self)
 
@@ -175,6 +177,7 @@ class Drained:
     def __next__(self) -> Any:
         for item in self._items:
             return item
+        self.is_at_end = True
         type(self).at_end()
         if self._raised is not None:
             raised, self._raised = self._raised, None
