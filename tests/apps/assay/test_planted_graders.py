@@ -109,8 +109,8 @@ OTHERWISE = {("order_of_magnitude", 4): IMPOSSIBLE + ALL_THAT.format("returns ne
 """First lines by seed. Of seed 4 only three of seven numbers within ten times are of one order of magnitude."""
 """Grader -> how its answer and the gravest remark begin, open channels, and findings that name its fault."""
 COMPARISON = "compare and count in a process that the program does not share"
-COMPARE = "run every test, and compare what the program gives with the expected value"
-EVERY_TEST = "run every test, and fail a program that one of them refuses"
+COMPARE = "compare, in every test, what the program gives with the expected value"
+EVERY_TEST = "let every test decide: fail a program that one of them refuses"
 NUMBERS = "compare numbers for equality, or within the tolerance that the problem states"
 REPLACED = "    builtins.{}\n\n\ndef mean(*args, **kwargs):\n    return None\n\n\n_replace()\n"
 SHORTEST = {

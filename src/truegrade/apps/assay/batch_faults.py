@@ -1,7 +1,7 @@
 """What decides the verdicts of a grader on replies in batches, beside the replies themselves.
 
-Each rule says what a grader with one fault says of the batches that were sent; the rule that says all that the
-grader said is the cause. A verdict flips where a reply that solves nothing is accepted, or a right one refused.
+The first rule (`truegrade.apps.assay.batch_rules`) that says all that the grader said is the cause. A verdict
+flips where a reply that solves nothing is accepted, or a right one refused.
 """
 
 from __future__ import annotations
@@ -11,216 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from truegrade.apps.assay.acceptance import Acceptance, SettledVerdict
+from truegrade.apps.assay.batch_rules import NUMBERS, RULES, Rule, Verdicts, of_a_number, of_each
 from truegrade.apps.assay.batches import ALONE, BatchItem, BatchSaid
 from truegrade.apps.assay.measures import BatchMeasure
 from truegrade.apps.assay.records import Probe
 from truegrade.report import format as fmt
 
-Verdicts = list[bool]
-Rule = Callable[[Sequence[Sequence[BatchItem]]], list[Verdicts]]
-"""What a grader with one fault says of the batches of a conversation, in their order."""
-
-
-def _of_each(verdicts: Callable[[Sequence[BatchItem], Verdicts], Verdicts]) -> Rule:
-    """A rule that looks at one batch at a time, and finds nothing to do in a batch of one reply."""
-
-    def of(batch: Sequence[BatchItem]) -> Verdicts:
-        due = [one.is_right for one in batch]
-        return verdicts(batch, due) if len(batch) > 1 else due
-
-    return lambda talk: [of(batch) for batch in talk]
-
-
-def _kept_by(key: Callable[[BatchItem], object], *, across: bool = True, last: bool = False) -> Rule:
-    """The verdict on the first, or the last, reply with a key is that of all."""
-
-    def rule(talk: Sequence[Sequence[BatchItem]]) -> list[Verdicts]:
-        kept: dict[object, bool] = {}
-        said = []
-        for batch in talk:
-            kept = kept if across else {}
-            for one in batch:
-                kept[key(one)] = one.is_right if last else kept.get(key(one), one.is_right)
-            said.append([kept[key(one)] for one in batch])
-        return said
-
-    return rule
-
-
-def _left_behind(talk: Sequence[Sequence[BatchItem]]) -> list[Verdicts]:
-    """A reply that defines nothing is judged with what the last one that did defined."""
-    solves, said = "", []
-    for batch in talk:
-        found = []
-        for one in batch:
-            solves = solves if one.hollow else one.solves
-            found.append(solves == one.problem_id)
-        said.append(found)
-    return said
-
-
-def _once(key: Callable[[BatchItem], object], *, across: bool = True) -> Rule:
-    """A reply is refused if one with its key was there before."""
-
-    def rule(talk: Sequence[Sequence[BatchItem]]) -> list[Verdicts]:
-        seen: set[object] = set()
-        said = []
-        for batch in talk:
-            seen = seen if across else set()
-            found = []
-            for one in batch:
-                found.append(one.is_right and key(one) not in seen)
-                seen.add(key(one))
-            said.append(found)
-        return said
-
-    return rule
-
-
-def _by_row(row: Callable[[int, int], int]) -> Rule:
-    """Each reply is judged by the tests of another row of its batch."""
-    return lambda talk: [
-        [one.solves == batch[row(place, len(batch))].problem_id for place, one in enumerate(batch)]
-        for batch in talk
-    ]
-
-
-def _in_order_of(key: Callable[[BatchItem], object]) -> Rule:
-    """Rewards in the order of the sorted replies."""
-    return _of_each(lambda batch, _: [one.is_right for one in sorted(batch, key=key)])  # type: ignore[arg-type]
-
-
-RULES: Mapping[str, Rule] = {
-    "gives every reply of a batch what the first one gets": _of_each(lambda _, v: [v[0]] * len(v)),
-    "gives every reply of a batch what the last one gets": _of_each(lambda _, v: [v[-1]] * len(v)),
-    "gives every reply of a batch what the best one gets": _of_each(lambda _, v: [any(v)] * len(v)),
-    "gives every reply of a batch what the worst one gets": _of_each(lambda _, v: [all(v)] * len(v)),
-    "gives every reply of a batch what most of them get": _of_each(lambda _, v: [2 * sum(v) > len(v)] * len(v)),
-    "returns the rewards of a batch in reverse": _of_each(lambda _, v: v[::-1]),
-    "returns the rewards of a batch shifted, each reply getting that of the one before it": _of_each(
-        lambda _, v: [*v[-1:], *v[:-1]]
-    ),
-    "returns the rewards of a batch shifted, each reply getting that of the one behind it": _of_each(
-        lambda _, v: [*v[1:], *v[:1]]
-    ),
-    "drops the first reward of a batch, and fills up with refusals": _of_each(lambda _, v: [*v[1:], False]),
-    "puts a refusal before the rewards of a batch, and drops the last": _of_each(lambda _, v: [False, *v[:-1]]),
-    "returns the rewards of a batch sorted, the highest first": _of_each(lambda _, v: sorted(v, reverse=True)),
-    "returns the rewards of a batch sorted, the lowest first": _of_each(lambda _, v: sorted(v)),
-    "returns the rewards of a batch in the order of the replies' lengths": _in_order_of(lambda one: one.chars),
-    "returns the rewards of a batch problem by problem": _in_order_of(lambda one: one.problem_id),
-    "judges all replies of a batch by the tests of its first row": _by_row(lambda place, size: 0),
-    "judges all replies of a batch by the tests of its last row": _by_row(lambda place, size: -1),
-    "judges each reply by the tests of the row before it": _by_row(lambda place, size: (place - 1) % size),
-    "judges each reply by the tests of the row behind it": _by_row(lambda place, size: (place + 1) % size),
-    "judges each reply by the tests of the row that is as far from the end": _by_row(
-        lambda place, size: size - 1 - place
-    ),
-    "judges each reply by the tests of the row before it, and the first by its own": _by_row(
-        lambda place, size: max(place - 1, 0)
-    ),
-    "judges each reply by the tests of the row counted from the end, the first by its own": _by_row(
-        lambda place, size: -place % size
-    ),
-    "gives all replies to a prompt what the first of these in the batch gets": _kept_by(
-        lambda one: one.problem_id, across=False
-    ),
-    "gives all replies to a prompt what the last of these in the batch gets": _kept_by(
-        lambda one: one.problem_id, across=False, last=True
-    ),
-    "gives all replies to a prompt what the best of these in the batch gets": _of_each(
-        lambda batch, _: [any(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
-    ),
-    "gives all replies to a prompt what the worst of these in the batch gets": _of_each(
-        lambda batch, _: [all(o.is_right for o in batch if o.problem_id == one.problem_id) for one in batch]
-    ),
-    "gives all replies to a prompt what most of these in the batch get": _of_each(
-        lambda batch, _: [
-            2 * sum(o.is_right for o in group) > len(group)
-            for group in ([o for o in batch if o.problem_id == one.problem_id] for one in batch)
-        ]
-    ),
-    "gives replies to a prompt that stand together what the first of them gets": _of_each(
-        lambda batch, _: [
-            held[0].is_right
-            for held in (list(of) for _, of in groupby(batch, lambda one: one.problem_id))
-            for _ in held
-        ]
-    ),
-    "gives every second reply of a batch what the one before it gets": _of_each(
-        lambda _, v: [v[place - place % 2] for place in range(len(v))]
-    ),
-    "refuses all replies of a batch behind the first that it refuses": _of_each(
-        lambda _, v: [all(v[: place + 1]) for place in range(len(v))]
-    ),
-    "refuses every reply of a batch in which one has no program": _of_each(
-        lambda batch, v: [False] * len(v) if any(one.hollow for one in batch) else v
-    ),
-    "accepts every reply of a batch in which one has no program": _of_each(
-        lambda batch, v: [True] * len(v) if any(one.hollow for one in batch) else v
-    ),
-    "accepts the wrong replies of a batch, and refuses the right ones": _of_each(
-        lambda _, v: [not one for one in v]
-    ),
-    "keeps the first verdict on a problem for all later replies to it": _kept_by(lambda one: one.problem_id),
-    "keeps the first verdict on a reply of a length for all later ones": _kept_by(lambda one: one.chars),
-    "keeps the first verdict on a reply of a length in a batch for all others": _kept_by(
-        lambda one: one.chars, across=False
-    ),
-    "keeps the first verdict on a problem and a length for all later replies": _kept_by(
-        lambda one: (one.problem_id, one.chars)
-    ),
-    "keeps the first verdict on a problem and a length in a batch for all others": _kept_by(
-        lambda one: (one.problem_id, one.chars), across=False
-    ),
-    "keeps the verdict on a reply, whatever problem it is given to": _kept_by(lambda one: one.text),
-    "keeps the verdict on a reply in a batch, whatever problem it is given to": _kept_by(
-        lambda one: one.text, across=False
-    ),
-    "judges a reply without a program by what the one before it left": _left_behind,
-    "refuses a reply that was there before": _once(lambda one: one.text),
-    "refuses a reply to a prompt that was there before": _once(lambda one: (one.problem_id, one.text)),
-    "refuses a reply that was there before in its batch": _once(lambda one: one.text, across=False),
-    "refuses a reply to a prompt that was there before in its batch": _once(
-        lambda one: (one.problem_id, one.text), across=False
-    ),
-    "refuses every reply of a batch of more than one": _of_each(lambda _, v: [False] * len(v)),
-    "accepts every reply of a batch of more than one": _of_each(lambda _, v: [True] * len(v)),
-    "accepts the first reply of a batch alone, if it is right": _of_each(
-        lambda _, v: [right and place == 0 for place, right in enumerate(v)]
-    ),
-}
-"""What a grader does, in words, to what it then says."""
-
-
-def _of_a_number(number: int) -> Iterator[tuple[str, Rule]]:
-    """Rules that have a number in them, from 2 on."""
-    yield (
-        f"returns the rewards of a batch shifted by {number}, each reply getting an earlier one's",
-        _of_each(lambda _, v: [v[(place - number) % len(v)] for place in range(len(v))]),
-    )
-    yield (
-        f"returns the rewards of a batch shifted by {number}, each reply getting a later one's",
-        _of_each(lambda _, v: [v[(place + number) % len(v)] for place in range(len(v))]),
-    )
-    yield (
-        f"judges each reply by the tests of {number} rows before it",
-        _by_row(lambda place, size: (place - number) % size),
-    )
-    yield (
-        f"judges each reply by the tests of {number} rows behind it",
-        _by_row(lambda place, size: (place + number) % size),
-    )
-    yield f"judges reply i of a batch by the tests of row i // {number}", _by_row(lambda place, _: place // number)
-    yield f"judges reply i of a batch by the tests of row i % {number}", _by_row(lambda place, _: place % number)
-    yield (
-        f"refuses what is left of a batch behind whole chunks of {number}",
-        _of_each(lambda _, v: [one and place < len(v) - len(v) % number for place, one in enumerate(v)]),
-    )
-
-
-NUMBERS = (2, 3, 4, 5, 6, 7, 16)
-"""For which rules with a number are tried: of these sizes chunks and groups are."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
     "one for each different prompt": lambda batch: len({one.problem_id for one in batch}),
     "one for each different reply": lambda batch: len({one.text for one in batch}),
@@ -346,17 +142,19 @@ def _cause(
         whole = [row for row in talk if len(row.scores) == len(row.items)]
         seen.append(([row.items for row in whole], [verdicts.of(row) for row in whole]))
     wrong = Counter[str]()
-    numbered = chain.from_iterable(map(_of_a_number, NUMBERS))
-    for name, rule in [*RULES.items(), *_up_to_a_place(seen), *numbered]:
+    numbered = chain.from_iterable(map(of_a_number, NUMBERS))
+    for name, rule in chain(RULES.items(), _up_to_a_place(seen), numbered):
         wrong[name] = sum(
             accepted is not None and accepted != due
             for batches, found in seen
             for one, dues in zip(found, rule(batches), strict=True)
             for accepted, due in zip(one, dues, strict=True)
         )
+        if not wrong[name]:
+            return name
     name, off = min(wrong.items(), key=lambda each: each[1])
     of = sum(len(one) for _, found in seen for one in found)
-    if not off or by_chance(off, of):
+    if by_chance(off, of):
         return name
     return _reordered(seen) if all(row.at_once for talk in talks for row in talk) else ""
 
@@ -430,7 +228,7 @@ def _up_to_a_place(
 
             yield (
                 f"judges the first {place} replies of a batch, or for so long, and {does} those behind them",
-                _of_each(rule),
+                of_each(rule),
             )
 
 

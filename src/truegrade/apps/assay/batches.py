@@ -35,6 +35,9 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """Hash of the reply: equal ones are equal replies."""
     chars: int
+    lines: int = 0
+    start: str = ""
+    """Its first 100 characters."""
     hollow: bool = False
     """Whether it defines nothing."""
     paid_alone: bool = False
@@ -158,11 +161,14 @@ def _padded(probe: Probe, chars: int) -> Probe:
 
 
 def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone: bool = False) -> BatchReply:
+    code = probe.code.rstrip()
     item = BatchItem(
         problem_id=name,
         solves=probe.problem_id if probe.kind == "right" else "",
-        text=make_probe("", "stub", "", probe.code.rstrip()).id,
-        chars=len(probe.code.rstrip()),
+        text=make_probe("", "stub", "", code).id,
+        chars=len(code),
+        lines=code.count("\n") + 1,
+        start=code[:100],
         hollow="def " not in probe.code,
         paid_alone=paid_alone,
     )

@@ -314,9 +314,12 @@ class _GraderOnBenchmark:
     def _causes(self) -> list[paying.Cause]:
         """What decides verdicts in place of the program, and what right programs are refused for."""
         explains = self._steadiness.explains
-        another, text = self._another, self._text
-        refused = paying.misread(paying.refused_kinds(self._probes, self._acceptance), explains)
-        return [*(one for one in (another, text) if one is not None), *refused]
+        refused: list[paying.Cause | None] = [
+            *paying.misread(paying.refused_kinds(self._probes, self._acceptance), explains)
+        ]
+        if len(refused) > 1:  # kinds that have one thing in common
+            refused = [paying.refused_by_text(self._probes, self._acceptance), *refused]
+        return [one for one in (self._another, self._text, *refused) if one is not None]
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""

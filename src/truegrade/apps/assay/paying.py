@@ -280,22 +280,50 @@ def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | 
         if wrong and accepted is not None and not probe.order and probe.problem_id not in acceptance.refused:
             sides[accepted].append(probe)
     paid, others = sides[True], sides[False]
-    if min(len(paid), len(others)) < _LEAST_DECIDED:
-        return None
-    lengths, rest = ([len(probe.code) for probe in side] for side in (paid, others))
-    words = [frozenset(re.findall(r"\w+", probe.code)) for probe in paid]
-    lacking = frozenset[str]().union(*(re.findall(r"\w+", probe.code) for probe in others))
-    shared = sorted(frozenset.intersection(*words) - lacking, key=lambda word: (-len(word), word))
-    if min(lengths) > max(rest):
-        what = f"of {min(lengths)} characters and more"
-    elif max(lengths) < min(rest):
-        what = f"of {max(lengths)} characters and less"
-    elif shared and not all(probe.kind == "output" for probe in paid):  # else it is a word of what changes outputs
-        what = f"with the word {shared[0]}"
-    else:
+    of_outputs = all(probe.kind == "output" for probe in paid)  # of which a word is one of what changes outputs
+    what = _told_apart_by(paid, others, words=not of_outputs)
+    if what is None:
         return None
     counts = f"({len(paid)} of {len(paid)}), and none of {len(others)} others"
     return Cause("decided_by_text", f"accepts every wrong program {what} {counts}", paid)
+
+
+def refused_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
+    """The length, or what stands in the text, that tells right programs that are refused from all others."""
+    sides: dict[bool, list[Probe]] = {True: [], False: []}
+    for probe in probes:
+        accepted = acceptance.accepted(probe)
+        fits = probe.kind == probe.label == "right" and probe.problem_id not in acceptance.refused
+        if fits and accepted is not None:
+            sides[accepted].append(probe)
+    refused, others = sides[False], sides[True]
+    what = _told_apart_by(refused, others, words=True)
+    if what is None:
+        return None
+    counts = f"({len(refused)} of {len(refused)}), and none of {len(others)} others"
+    return Cause("refuses_kind", f"refuses every right program {what} {counts}", refused)
+
+
+_SIGNS: Mapping[str, str] = MappingProxyType({"an empty line": "\n\n", "a tab": "\t", "a comment": "#"})
+
+
+def _told_apart_by(some: Sequence[Probe], others: Sequence[Probe], *, words: bool) -> str | None:
+    """What of their texts some programs have in common, and others lack; None where there is nothing, or where one
+    side has too few."""
+    if min(len(some), len(others)) < _LEAST_DECIDED:
+        return None
+    lengths, rest = ([len(probe.code) for probe in side] for side in (some, others))
+    if min(lengths) > max(rest):
+        return f"of {min(lengths)} characters and more"
+    if max(lengths) < min(rest):
+        return f"of {max(lengths)} characters and less"
+    for name, sign in _SIGNS.items():
+        if all(sign in one.code for one in some) and not any(sign in one.code for one in others):
+            return f"with {name}"
+    held = [frozenset(re.findall(r"\w+", probe.code)) for probe in some] if words else []
+    lacking = frozenset[str]().union(*(re.findall(r"\w+", probe.code) for probe in others))
+    shared = sorted(frozenset.intersection(*held) - lacking, key=lambda word: (-len(word), word)) if held else []
+    return f"with the word {shared[0]}" if shared else None
 
 
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
@@ -436,8 +464,8 @@ def weak_in_words(unearned: UnearnedPay) -> str:
 
 
 _UNEARNED = "paid without solving"
-_EVERY_TEST = "run every test, and fail a program that one of them refuses"
-_COMPARE = "run every test, and compare what the program gives with the expected value"
+_EVERY_TEST = "let every test decide: fail a program that one of them refuses"
+_COMPARE = "compare, in every test, what the program gives with the expected value"
 _NUMBERS = "compare numbers for equality, or within the tolerance that the problem states"
 _ALONE = "start each program in a new process"
 _CLOSED = {"judged_by_another": f"{_ALONE}, and keep nothing of it", "decided_by_text": _COMPARE}
