@@ -11,7 +11,7 @@ from targets_support import jailed
 
 from truegrade.apps.assay import Battery, assay
 from truegrade.apps.assay.acceptance import Acceptance, GraderVerdicts
-from truegrade.apps.assay.batch_faults import SHORT, measure_batches
+from truegrade.apps.assay.batch_faults import LEAST_FLIPS, SHORT, measure_batches
 from truegrade.apps.assay.batch_rules import NUMBERS, RULES, of_a_number
 from truegrade.apps.assay.batches import BatchSaid, plan_batches
 from truegrade.apps.assay.measures import holds_for, read_grader_condition
@@ -94,8 +94,10 @@ def test_faults_with_a_number_are_told_with_it(number):
     said = {name: [rule(talk) for talk in bench.items] for name, rule in known.items()}
     for name, rule in of_a_number(number):
         found = bench.measured(lambda talk, rule=rule: [[*map(float, one)] for one in rule(talk)])
-        of_first = found.cause.startswith("judges the first ")
-        assert of_first or not found.flipped or said[found.cause] == said[name], name  # no rest behind chunks of 4
+        if found.paid + found.refused < LEAST_FLIPS:  # no rest behind chunks of 4
+            assert found.cause in ("", *RULES)
+        elif not found.cause.startswith("judges the first "):
+            assert said[found.cause] == said[name], name
 
 
 def test_rewards_in_an_order_of_no_rule_are_said_to_be_in_another():
@@ -343,7 +345,7 @@ def test_batches_of_real_rewards_are_measured_and_gone_on_with(assayed):
         and answer(first).startswith("yes, beside other replies; ")
     )
     assert "rewards for 8 replies, one for each different prompt" in answer(short)
-    assert answer(fails).endswith("in batches not measured: grader_raised: RuntimeError: out of memory")
+    assert "in batches not measured: grader_raised: RuntimeError: out of memory" in answer(fails)
     found = {one.grader.partition(":")[2] for one in result.findings if one.code == "depends_on_batch"}
     assert found == {"first", "one_a_prompt"}
     assert holds_for(read_grader_condition("forgeable", CODES), first, {})

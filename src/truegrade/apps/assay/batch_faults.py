@@ -17,6 +17,8 @@ from truegrade.apps.assay.measures import BatchMeasure
 from truegrade.apps.assay.records import Probe
 from truegrade.report import format as fmt
 
+LEAST_FLIPS = 2
+"""Of which a rule with a number may be said: with one some such rule fits by chance."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
     "one for each different prompt": lambda batch: len({one.problem_id for one in batch}),
     "one for each different reply": lambda batch: len({one.text for one in batch}),
@@ -43,9 +45,9 @@ def measure_batches(
         references: by problem.
         by_chance: whether flips alone explain so many verdicts of so many.
     """
-    rows = {(row.talk, row.place): row for row in said}
+    rows = {(row.talk, row.place): row for row in said if row.talk <= ALONE}
     talks = [[*talk] for _, talk in groupby((rows[each] for each in sorted(rows)), key=lambda row: row.talk)]
-    together = [row for row in rows.values() if row.talk != ALONE]
+    together = [row for row in rows.values() if row.talk < ALONE]
     answered = [row for row in together if len(row.scores) == len(row.items)]
     if not together:
         return None
@@ -98,6 +100,11 @@ def _is_above_a_right_one(row: BatchSaid, place: int) -> bool:
     return score is not None and any(other is not None and other < score for other in rights)
 
 
+def accepts(acceptance: Acceptance, reference: Probe, score: float) -> bool | None:
+    """Whether a reward for a reply to a problem is an acceptance."""
+    return acceptance.means(reference, SettledVerdict(False, 0, score >= 1, score))
+
+
 class _Verdicts:
     """Which replies of batches were accepted.
 
@@ -119,8 +126,7 @@ class _Verdicts:
         ]
 
     def _means(self, one: BatchItem, score: float) -> bool | None:
-        verdict = SettledVerdict(False, 0, score >= 1, score)
-        return self._acceptance.means(self._references[one.problem_id], verdict)
+        return accepts(self._acceptance, self._references[one.problem_id], score)
 
     @staticmethod
     def _ranks(row: BatchSaid) -> bool:
@@ -142,7 +148,12 @@ def _cause(
         whole = [row for row in talk if len(row.scores) == len(row.items)]
         seen.append(([row.items for row in whole], [verdicts.of(row) for row in whole]))
     wrong = Counter[str]()
-    numbered = chain.from_iterable(map(of_a_number, NUMBERS))
+    flips = sum(
+        accepted not in (None, one.is_right)
+        for batches, found in seen
+        for one, accepted in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
+    )
+    numbered = chain.from_iterable(map(of_a_number, NUMBERS)) if flips >= LEAST_FLIPS else ()
     for name, rule in chain(RULES.items(), _up_to_a_place(seen), numbered):
         wrong[name] = sum(
             accepted is not None and accepted != due

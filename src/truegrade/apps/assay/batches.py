@@ -40,6 +40,8 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     """Its first 100 characters."""
     hollow: bool = False
     """Whether it defines nothing."""
+    turns: tuple[tuple[str, str], ...] = ()
+    """Of a reply of several messages, `truegrade.apps.assay.turns.Turns`."""
     paid_alone: bool = False
     """Whether the grader accepts it, or every stub for the problem, where nothing stands beside it."""
 
@@ -86,10 +88,10 @@ def plan_batches(
         acceptance: of these probes, each sent alone.
         seed: of the assay; equal seeds give equal batches.
     """
-    pools = list(_pools(probes, problems, acceptance))
-    if not pools:
+    found = list(pools(probes, problems, acceptance))
+    if not found:
         return []
-    made = _Mixer(pools, Random(f"batches {seed}"))
+    made = _Mixer(found, Random(f"batches {seed}"))
     one, two = made.mixed(SMALL), made.mixed(SMALL, shuffled=True)
     return [
         [
@@ -110,7 +112,7 @@ def plan_batches(
             made.mixed(SMALL),
             [*reversed(made.in_turn())],
         ],
-        [[one] for pool in pools for one in (*pool.foreign, pool.wrong[-1])],
+        [[one] for pool in found for one in (*pool.foreign, pool.wrong[-1])],
     ]
 
 
@@ -118,7 +120,7 @@ ALONE = 2
 """The conversation in which what was not sent before is sent by itself, in batches of one."""
 
 
-class _Pool(NamedTuple):
+class Pool(NamedTuple):
     """Replies to one problem."""
 
     right: list[BatchReply]
@@ -128,7 +130,7 @@ class _Pool(NamedTuple):
     """Right programs of other problems, in the order of those."""
 
 
-def _pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance) -> Iterator[_Pool]:
+def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance) -> Iterator[Pool]:
     """Of each problem whose reference is accepted; programs of the other problems solve nothing in it."""
     right, stubs = defaultdict[str, list[Probe]](list), defaultdict[str, list[Probe]](list)
     for probe in sorted(probes, key=lambda one: (one.origin != REFERENCE, one.id)):
@@ -149,7 +151,7 @@ def _pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance:
         size = len(of[0].code.rstrip())
         wrong = [_reply(_padded(one, size), name, problems, paid) for one in alone[:3]]
         wrong += [*foreign, _reply(nothing, name, problems, paid)]
-        yield _Pool([_reply(one, name, problems) for one in of[:2]], wrong, foreign)
+        yield Pool([_reply(one, name, problems) for one in of[:2]], wrong, foreign)
 
 
 def _padded(probe: Probe, chars: int) -> Probe:
@@ -178,7 +180,7 @@ def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone:
 
 
 class _Mixer:
-    def __init__(self, pools: Sequence[_Pool], random: Random) -> None:
+    def __init__(self, pools: Sequence[Pool], random: Random) -> None:
         self._pools, self._random = pools, random
         self._turn = 0
 

@@ -159,6 +159,27 @@ class BatchMeasure(msgspec.Struct, frozen=True, kw_only=True):
         return self.paid + self.refused > 0
 
 
+class TurnsMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """Replies of several messages (`truegrade.apps.assay.turns`)."""
+
+    cause: str
+    """Which message the grader judges, if that gives all its verdicts; empty where it is not known."""
+    as_due: bool
+    """Whether it is the model's last one that holds a program."""
+    right: int
+    """Replies of several messages with a verdict whose answer is right."""
+    refused: int
+    """Of these."""
+    of_others: int
+    """Replies with a verdict in which nobody but a tool or a user wrote a right program."""
+    of_others_paid: int
+    """Of these, accepted."""
+    unanswered: int
+    """Replies without a verdict."""
+    why: str
+    """Why one got none."""
+
+
 class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
     """Programs that solve nothing, and which of them the grader pays."""
 
@@ -277,6 +298,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the grader is one of replies, and each was sent by itself alone."""
     batches: BatchMeasure | None = None
     """Of a foreign grader."""
+    turns: TurnsMeasure | None = None
+    """Of one that is handed replies as messages."""
 
     @property
     def all_paid(self) -> int:
@@ -410,6 +433,7 @@ _RESTS_ON: Mapping[str, Callable[[GraderMeasure], object]] = MappingProxyType(
         **dict.fromkeys(("reference_refused", "refuses_kind", "right_refused"), _of_class("right")),
         **dict.fromkeys(("decided_by_text", "overlooks_difference"), lambda measure: measure.differences),
         "depends_on_batch": lambda measure: measure.batches,
+        "reads_other_messages": lambda measure: measure.turns,
         "flaky_verdict": lambda measure: measure.flips.sends,
         "looser_than_tests": lambda measure: measure.unearned.natural,
         "must_fail_accepted": _of_class("must-fail"),

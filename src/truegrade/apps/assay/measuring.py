@@ -25,11 +25,12 @@ from truegrade.apps.assay.acceptance import (
     problem_counts,
     settle,
 )
-from truegrade.apps.assay.batch_faults import measure_batches
+from truegrade.apps.assay.batch_faults import accepts, measure_batches
 from truegrade.apps.assay.batches import BatchSaid
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.apps.assay.records import BY_CONSTRUCTION, CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.apps.assay.targets.calls import NOT_PUT
+from truegrade.apps.assay.turns import measure_turns, turns_in_words
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
 from truegrade.report import format as fmt
@@ -135,6 +136,9 @@ class _GraderOnBenchmark:
             one.problem_id: one for one in reversed(probes) if one.kind == "right" and one.origin == REFERENCE
         }
         self._batches = measure_batches(batches, self._acceptance, references, self._steadiness.explains)
+        self._turns = measure_turns(
+            batches, lambda one, score: accepts(self._acceptance, references[one.problem_id], score)
+        )
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -178,6 +182,7 @@ class _GraderOnBenchmark:
             best_cheat=best[0] if best and best[1] else "",
             forgeable=unearned.all_paid > 0 or (self._batches is not None and self._batches.paid > 0),
             batches=self._batches,
+            turns=self._turns,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences={
@@ -364,7 +369,7 @@ class _GraderOnBenchmark:
         loose = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
         differ = f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
         paid = f"{paying.paid_in_words(unearned)}; the shortest is named"
-        batches = paying.batches_in_words(self._batches)
+        batches, turns = paying.batches_in_words(self._batches), turns_in_words(self._turns)
         for found, code, said, ids in (
             (flips.flips or self._flaky, "flaky_verdict", differ, self._flaky[:SHOWN]),
             (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
@@ -376,6 +381,7 @@ class _GraderOnBenchmark:
             ),
             (unearned.loose, "looser_than_tests", loose, ()),
             (batches, "depends_on_batch", batches, ()),
+            (turns, "reads_other_messages", turns, ()),
         ):
             if found:
                 yield self._finding(code, said, ids)

@@ -127,6 +127,8 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
 
     probe: Probe
     problem: Problem
+    of_messages: bool = False
+    """Whether the probe's code is JSON, a list of messages."""
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +191,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no_verdict": "programs got no verdict for another reason than those named here; they are in no rate",
         "overlooks_difference": "of wrong programs that differ in one way far more are accepted than of others",
         "paid_without_solving": "programs are accepted that solve nothing, and not by the problems' own tests",
+        "reads_other_messages": "of replies of several messages it judges another than the model's last program",
         "reference_raises": "the benchmark's reference fails on its own tests or inputs",
         "reference_refused": "the grader refuses the benchmark's reference; the problem is left out of the FPR",
         "refuses_kind": "of right programs written in one way far more are refused than of others",

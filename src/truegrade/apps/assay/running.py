@@ -39,6 +39,7 @@ from truegrade.apps.assay.reporting import words
 from truegrade.apps.assay.sending import send, wanted
 from truegrade.apps.assay.targets import BatchTarget, Target
 from truegrade.apps.assay.targets.opening import ProfileTarget
+from truegrade.apps.assay.turns import plan_turns
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.files.writing import require_writable, writing
@@ -202,6 +203,8 @@ def _send_batches(
     verdicts = settle(folder.said()).get(name, GraderVerdicts())
     acceptance = Acceptance(probes, verdicts, manifest.pass_at)
     talks = plan_batches(probes, request.problems, acceptance, manifest.battery.seed)
+    if talks and target.takes_messages:
+        talks.append(plan_turns(probes, request.problems, acceptance))
     rows = folder.said_of_batches()[name]
     told = {(row.talk, row.place): row.items for row in rows}
     number = sum(map(len, talks))

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from truegrade.apps.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ShortestPaid
 from truegrade.apps.assay.paying import batches_in_words, paid_in_words, weak_in_words
+from truegrade.apps.assay.turns import turns_in_words
 from truegrade.report import format as fmt
 from truegrade.report.document import Cell, Worded
 from truegrade.statistics.error_rates import rogan_gladen
@@ -88,7 +89,8 @@ def answer(measure: GraderMeasure) -> str:
     """
     alone = "replies were sent one at a time" if measure.one_at_a_time else ""
     once = "" if measure.forgeable else _paid_once(measure)
-    return "; ".join(filter(None, (_answer(measure), once, alone, _in_batches(measure))))
+    together = (_in_batches(measure), turns_in_words(measure.turns))
+    return "; ".join(filter(None, (_answer(measure), once, alone, *together)))
 
 
 def _paid_once(measure: GraderMeasure) -> str:

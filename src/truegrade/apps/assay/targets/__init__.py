@@ -65,6 +65,8 @@ class BatchTarget(Protocol):
 
     takes_batches: bool
     """Whether it is called with several."""
+    takes_messages: bool
+    """Whether it is handed a reply as a list of messages."""
 
     def grade_batches(self, batches: Sequence[Sequence[Dispatch]]) -> Iterator[list[Reading] | Reading]:
         """What the grader, started anew where it can be, says of each batch, in a conversation; of the replies one

@@ -99,10 +99,12 @@ class ProbeAsker:
                 return self.said(sent, calls.no_verdict(calls.NOT_PUT, put.why_not))
             tests = put.tests
         reply = f"```python\n{probe.code.rstrip()}\n```" if probe.form == "program" else probe.code
+        turns = json.loads(probe.code) if sent.of_messages else None
         return calls.ProbeQuestion(
             problem=problem,
+            turns=turns,
             program=probe.code,
-            reply=reply,
+            reply=reply if turns is None else "\n".join(one["content"] for one in turns),
             tests=tests,
             form=self.form,
             timeout_s=TOLD_S if self.timeout_s is None else self.timeout_s,
@@ -151,6 +153,7 @@ class AskedTarget(ABC):
     def __init__(self, asker: ProbeAsker) -> None:
         self._asker, self.name, self.danger = asker, asker.name, asker.danger
         self.of_replies, self.takes_batches = asker.call.of_replies, asker.call.batched
+        self.takes_messages = asker.call.of_messages
         self.derive_limit = asker.derive_limit
 
     @property

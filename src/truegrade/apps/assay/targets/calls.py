@@ -139,6 +139,8 @@ class ProbeQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The probe as it is."""
     reply: str
     """The probe as a model would have answered: in a fence, unless it is a reply already."""
+    turns: list[dict[str, str]] | None = None
+    """A reply of several messages; `reply` then is their texts."""
     tests: Any
     """In the shape that was asked for (`truegrade.grading.tests_forms`)."""
     form: TestsForm
@@ -172,6 +174,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Whether they are sent in a shape at all."""
     of_replies: bool = False
     """Whether it is handed the reply, of which a trainer hands over a batch."""
+    of_messages: bool = False
+    """Whether it is handed a reply as a list of messages."""
     batched: bool = False
     """Whether what it is handed by name are lists with an item a reply, and it takes several at once; what is no
     list is the same for all."""
@@ -241,7 +245,7 @@ def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
     completion: Any = asked.reply
     if not text:
         prompt = [{"role": "user", "content": prompt}]
-        completion = [{"role": "assistant", "content": completion}]
+        completion = _messages(asked)
     columns = {
         **dict.fromkeys(TEST_COLUMNS, asked.tests),
         **dict.fromkeys(TEXT_COLUMNS, as_text(asked.tests)),
@@ -253,6 +257,10 @@ def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
     batch = {name: [one] for name, one in columns.items()}
     ids = [list(asked.reply.encode("utf-8", "replace"))]
     return (), {"prompts": [prompt], "completions": [completion], "completion_ids": ids, **batch}
+
+
+def _messages(asked: ProbeQuestion) -> list[dict[str, str]]:
+    return asked.turns or [{"role": "assistant", "content": asked.reply}]
 
 
 def as_text(tests: Any) -> str:
@@ -292,7 +300,7 @@ def _ground_truth(tests: Any) -> str:
 def _verifiers(asked: ProbeQuestion) -> Arguments:
     of_rollout = {
         "prompt": [{"role": "user", "content": words_of(asked.problem)}],
-        "completion": [{"role": "assistant", "content": asked.reply}],
+        "completion": _messages(asked),
         "answer": as_text(asked.tests),
         "info": {"tests": asked.tests, "entry_point": entry_point_of(asked.problem)},
         "task": asked.problem.benchmark,
@@ -408,7 +416,14 @@ CALLS: Mapping[str, Call] = MappingProxyType(
                 ask=lambda asked, post: post({"program": asked.program, "tests": asked.tests, **asked.fields}),
                 command=True,
             ),
-            Call(name="trl", arguments=_trl, of_replies=True, batched=True, of_trainer=TRL_OBJECTS),
+            Call(
+                name="trl",
+                arguments=_trl,
+                of_replies=True,
+                of_messages=True,
+                batched=True,
+                of_trainer=TRL_OBJECTS,
+            ),
             Call(
                 name="trl-text",
                 arguments=partial(_trl, text=True),
@@ -418,7 +433,7 @@ CALLS: Mapping[str, Call] = MappingProxyType(
             ),
             Call(name="verl", arguments=_verl, of_replies=True, tests_as="taco"),
             Call(name="verl-batch", arguments=_verl_batch, of_replies=True, batched=True, tests_as="taco"),
-            Call(name="verifiers", arguments=_verifiers, of_replies=True),
+            Call(name="verifiers", arguments=_verifiers, of_replies=True, of_messages=True),
             Call(name="rllm", arguments=_rllm, of_replies=True, tests_as="lcb"),
             Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf, of_replies=True),
             Call(name="open-instruct", ask=_ask_open_instruct, reads=_read_open_instruct),

@@ -1,0 +1,138 @@
+"""Replies of several messages, as a model with tools gives them: whose program a grader judges.
+
+The model's last message that holds a program is its answer; what a tool returns or a user writes is not the
+model's. A grader that is only ever handed one message is not at fault if it reads another, so none of this decides
+whether a grader can be paid without solving; it is said beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from truegrade.apps.assay.acceptance import Acceptance
+from truegrade.apps.assay.batches import BatchItem, BatchReply, BatchSaid, pools
+from truegrade.apps.assay.measures import TurnsMeasure
+from truegrade.apps.assay.records import Dispatch, Label, Probe, make_probe
+from truegrade.records import Problem
+
+TALK = 3
+"""The conversation in which they are sent, each in a batch of its own."""
+MOST_PROBLEMS = 3
+MODEL, TOOL, USER = "assistant", "tool", "user"
+RIGHT, WRONG, NONE = "right", "wrong", "none"
+Turns = tuple[tuple[str, str], ...]
+"""Role of each message, and whether a right program is in it, a wrong one or none."""
+SHAPES: tuple[Turns, ...] = (
+    ((MODEL, RIGHT),),
+    ((MODEL, WRONG), (TOOL, RIGHT)),
+    ((MODEL, WRONG), (USER, RIGHT)),
+    ((MODEL, NONE), (TOOL, RIGHT)),
+    ((MODEL, RIGHT), (TOOL, WRONG)),
+    ((MODEL, RIGHT), (TOOL, NONE)),
+    ((MODEL, RIGHT), (TOOL, NONE), (MODEL, NONE)),
+    ((MODEL, NONE), (TOOL, NONE), (MODEL, RIGHT)),
+    ((MODEL, WRONG), (TOOL, NONE), (MODEL, RIGHT)),
+    ((MODEL, RIGHT), (TOOL, NONE), (MODEL, WRONG)),
+    ((MODEL, WRONG), (TOOL, RIGHT), (MODEL, NONE)),
+)
+_WORDS = {MODEL: "That is what there is to say.", TOOL: "exit status 1", USER: "Time is up."}
+
+
+def _of_model(turns: Turns) -> list[str]:
+    return [what for role, what in turns if role == MODEL]
+
+
+def _programs(found: Sequence[str]) -> list[str]:
+    return [what for what in found if what != NONE]
+
+
+def _whole(turns: Turns) -> list[str]:
+    return [what for _, what in turns]
+
+
+READINGS: Mapping[str, Callable[[Turns], bool]] = {
+    "judges the model's last message that holds a program": lambda t: _programs(_of_model(t))[-1:] == [RIGHT],
+    "judges the last message alone, whoever wrote it": lambda t: t[-1][1] == RIGHT,
+    "judges the first message alone": lambda t: t[0][1] == RIGHT,
+    "judges the model's last message alone, with a program or without": lambda t: _of_model(t)[-1] == RIGHT,
+    "judges the model's first message that holds a program": lambda t: _programs(_of_model(t))[:1] == [RIGHT],
+    "pays the best of the model's messages": lambda t: RIGHT in _of_model(t),
+    "judges the last program of all messages, whoever wrote it": lambda t: _programs(_whole(t))[-1:] == [RIGHT],
+    "judges the first program of all messages, whoever wrote it": lambda t: _programs(_whole(t))[:1] == [RIGHT],
+    "pays the best of all messages, whoever wrote it": lambda t: RIGHT in _whole(t),
+    "judges no reply of more than one message": lambda t: len(t) == 1 and t[0][1] == RIGHT,
+}
+"""Which message a grader judges, to whether it accepts a reply; the first is what is due."""
+DUE = next(iter(READINGS))
+
+
+def plan_turns(
+    probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance
+) -> list[list[BatchReply]]:
+    """Each of `SHAPES` for up to three problems, in batches of one.
+
+    The arguments are those of `truegrade.apps.assay.batches.plan_batches`.
+    """
+    return [
+        [_reply(turns, pool.right[0], pool.wrong[0])]
+        for pool in [*pools(probes, problems, acceptance)][:MOST_PROBLEMS]
+        for turns in SHAPES
+    ]
+
+
+def _reply(turns: Turns, right: BatchReply, wrong: BatchReply) -> BatchReply:
+    code = {RIGHT: right.sent.probe.code, WRONG: wrong.sent.probe.code}
+    messages = [
+        {"role": role, "content": f"```python\n{code[what].rstrip()}\n```" if what in code else _WORDS[role]}
+        for role, what in turns
+    ]
+    name, text = right.item.problem_id, json.dumps(messages)
+    label: Label = "right" if READINGS[DUE](turns) else "wrong"
+    probe = make_probe(name, "form", "turns", text, form="reply", label=label)
+    solves = name if label == "right" else ""
+    item = BatchItem(problem_id=name, solves=solves, text=probe.id, chars=len(text), turns=turns)
+    return BatchReply(Dispatch(probe=probe, problem=right.sent.problem, of_messages=True), item)
+
+
+def measure_turns(
+    said: Sequence[BatchSaid], verdict: Callable[[BatchItem, float], bool | None]
+) -> TurnsMeasure | None:
+    """What one grader made of replies of several messages; None where none were sent.
+
+    Args:
+        said: of one grader, of all its batches.
+        verdict: whether a reward is an acceptance.
+    """
+    rows = [row for row in {(row.talk, row.place): row for row in said}.values() if row.talk == TALK]
+    if not rows:
+        return None
+    answered = [(row.items[0], row.scores[0]) for row in rows if len(row.scores) == 1]
+    found = [(one, verdict(one, score)) for one, score in answered if score is not None]
+    several = [(one, v) for one, v in found if len(one.turns) > 1]
+    fits = [name for name, reads in READINGS.items() if all(reads(one.turns) is v for one, v in found)]
+    cause = fits[0] if fits and several else ""
+    others = [v for one, v in several if RIGHT not in _of_model(one.turns)]
+    return TurnsMeasure(
+        cause=cause,
+        as_due=cause == DUE,
+        right=sum(one.is_right for one, _ in several),
+        refused=sum(one.is_right and v is False for one, v in several),
+        of_others=len(others),
+        of_others_paid=others.count(True),
+        unanswered=len(rows) - len(found),
+        why=next((row.detail for row in rows if row.detail), ""),
+    )
+
+
+def turns_in_words(of: TurnsMeasure | None) -> str:
+    """Which message decides; empty where it is the one that is due, and of graders that are handed one text."""
+    if of is None or (of.as_due and not of.unanswered):
+        return ""
+    paid = f"{of.of_others_paid} of {of.of_others} right programs of a tool or a user alone are accepted"
+    refused = f"{of.refused} of {of.right} right answers are refused"
+    silent = f"{of.unanswered} got no verdict ({of.why})"
+    found = (paid if of.of_others_paid else "", refused if of.refused else "", silent if of.unanswered else "")
+    said = of.cause or "judges another message than the model's last one with a program, by no known rule"
+    whose = f"it {said}: " if of.right + of.of_others else ""
+    return f"of replies with several messages {whose}{', '.join(filter(None, found))}"
