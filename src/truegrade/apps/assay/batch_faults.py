@@ -153,8 +153,8 @@ def _cause(
         for batches, found in seen
         for one, accepted in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
     )
-    numbered = chain.from_iterable(map(of_a_number, NUMBERS)) if flips >= LEAST_FLIPS else ()
-    for name, rule in chain(RULES.items(), _up_to_a_place(seen), numbered):
+    numbered = chain(_up_to_a_place(seen), chain.from_iterable(map(of_a_number, NUMBERS)))
+    for name, rule in chain(RULES.items(), numbered if flips >= LEAST_FLIPS else ()):
         wrong[name] = sum(
             accepted is not None and accepted != due
             for batches, found in seen
