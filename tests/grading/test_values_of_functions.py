@@ -354,13 +354,103 @@ def test_a_view_shows_its_dict_and_a_loop_over_one_ends_where_the_dict_changes_s
         assert (judged.reason, judged.marks) == (reason, ())
 
 
-@pytest.mark.parametrize("program", ["I = iter([1])\ndef f(): return I", "V = {1: 2}.values()\ndef f(): return V"])
-def test_one_view_or_iterator_twice_is_in_doubt(graded, program):
-    assert graded("assert f() is not f()", program).marks == (TESTS_INSIDE,)
+VALUES = "d = {'a': 1}\nv = d.values()\n"
+PERMUTED = """def f(xs, i=0):
+    if i == len(xs): yield list(xs)
+    for j in range(i, len(xs)):
+        xs[i], xs[j] = xs[j], xs[i]
+        yield from f(xs, i + 1)
+        xs[i], xs[j] = xs[j], xs[i]
+"""
+
+
+@pytest.mark.parametrize(
+    "tests, program",
+    [
+        ("f(1)\nassert f() == [1]", "U = []\ndef f(x=0):\n    if x: yield U.append(x)\n    return U"),
+        ("f(1)\nassert list(f()) == [1]", "U = []\ndef f(x=0):\n    if x: U.append(x)\n    else: yield from U"),
+        (
+            "assert next(f(1)) == 1\nassert f(0) == 1",
+            "N = [0]\ndef f(x):\n    return g() if x else N[0]\ndef g():\n    yield 1\n    N[0] += 1",
+        ),
+        ("x = [1, 2, 3]\nfor p in f(x): assert x == [1, 2, 3]", PERMUTED),
+        ("assert f() is not f()", "I = iter([1])\ndef f(): return I"),
+    ],
+)
+def test_a_program_that_is_run_further_by_reading_its_iterators_is_in_doubt(graded, tests, program):
+    judged = graded(tests, program)
+    assert not judged.passed or judged.marks == (TESTS_INSIDE,)
+
+
+@pytest.mark.parametrize(
+    "tests, right, wrong",
+    [
+        (
+            f"{VALUES}assert f(v) == 1\nd['b'] = 2\nassert f(v) == 3",
+            "def f(v): return sum(v)",
+            "import functools\n@functools.lru_cache\ndef f(v): return sum(v)",
+        ),
+        (
+            f"{VALUES}v = f(d)\nassert f(d) != v",
+            "def f(d): return d.values()",
+            "V = []\ndef f(d):\n    if not V: V.append(d.values())\n    return V[0]",
+        ),
+        (f"{VALUES}assert f(v) is v", "def f(v): return v", "def f(v): return {'a': 1}.values()"),
+        (
+            "d = {}\nd['v'] = d.items()\nassert f(d)['v'] is d['v'] and f(d) is d",
+            "def f(v): return v",
+            "def f(v): return dict(v)",
+        ),
+    ],
+)
+def test_a_view_is_one_and_the_same_on_both_sides(graded, tests, right, wrong):
+    assert (graded(tests, right, right).reason, graded(tests, right, right).marks) == (Reason.PASSED, ())
+    assert graded(tests, wrong, right).reason is not Reason.PASSED
+
+
+ARRAY = "import numpy\na = numpy.arange(4).reshape(2, 2)\n"
+
+
+@pytest.mark.parametrize(
+    "tests, right, wrong",
+    [
+        (
+            f"{ARRAY}f(a.T)\nassert a.tolist() == [[9, 1], [2, 3]]",
+            "def f(x): x[0, 0] = 9",
+            "def f(x): x.ravel()[0] = 9",
+        ),
+        (
+            "import numpy\na = numpy.arange(6).reshape(2, 3)\nf(a[::-1, ::2])\nassert a[1, 0] == 9",
+            "def f(x): x[0, 0] = 9",
+            "def f(x): x.reshape(-1)[0] = 9",
+        ),
+        (
+            f"{ARRAY}assert f(a.T) == [0, 1, 2, 3]\nassert a.sum() == 6",
+            "def f(x): return x.ravel(order='K').tolist()",
+            "def f(x): return x.ravel().tolist()",
+        ),
+        (
+            "r = f(2)\nr.ravel()[0] = 7\nassert r[0, 0] == 0",
+            "import numpy\ndef f(n): return numpy.zeros((n, n), order='F')",
+            "import numpy\ndef f(n): return numpy.zeros((n, n))",
+        ),
+    ],
+)
+def test_the_layout_of_an_array_crosses(graded, tests, right, wrong):
+    assert (graded(tests, right, right).reason, graded(tests, right, right).marks) == (Reason.PASSED, ())
+    assert graded(tests, wrong, right).reason is Reason.WRONG_ANSWER
+
+
+def test_a_loop_over_a_deque_goes_on_where_an_item_is_set(graded):
+    tests = (
+        "import collections\nq = collections.deque([1, 2])\nfor i, _ in enumerate(q): f(q, i)\nassert q[1] == 20"
+    )
+    program = "def f(q, i): q[i] *= 10"
+    assert (graded(tests, program, program).reason, graded(tests, program, program).marks) == (Reason.PASSED, ())
 
 
 def test_an_iterator_that_was_read_before_anything_changed_is_in_no_doubt(graded):
-    tests = "a = [1]\nassert list(f(a)) == [1]\na.append(2)\nassert next(f([3])) == 3\nassert list(f(a)) == [1, 2]"
+    tests = "a = [1]\nassert list(f(a)) == [1]\na.append(2)\nassert sum(f([3])) == 3\nassert list(f(a)) == [1, 2]"
     program = "def f(x):\n    yield from x\n"
     assert (graded(tests, program).reason, graded(tests, program).marks) == (Reason.PASSED, ())
 

@@ -11,6 +11,7 @@ did what it says: one that had worked on copies of its arguments would have said
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from operator import is_
 from types import CodeType, ModuleType, NoneType
 
@@ -30,7 +31,10 @@ _OF_LIBRARIES = {
     ("pandas", "Series"): "Series",
 }
 """By top-level package and type: naming them imports nothing."""
-_KNOWN: dict[type, str] = dict(_BUILT_IN)
+VIEWS = {type(getattr(of(), name)()): name for of in (dict, OrderedDict) for name in ("keys", "values", "items")}
+"""Types of views of a dict, and the methods that make them; they are carried with their dict."""
+DICTS = frozenset({"dict", "OrderedDict", "Counter", "defaultdict"})
+_KNOWN: dict[type, str] = {**_BUILT_IN, **VIEWS}
 TABLES = frozenset({"ndarray", "DataFrame", "Series"})
 """Kinds of which a copy is made at once, and whose items are not carried themselves."""
 MAX_MADE = 200
@@ -57,10 +61,13 @@ def kind_of(value: object) -> str:
 def said_of(value: Any) -> str:
     """The kind of a value, and behind a colon what it is made with.
 
-    Of a deque its bound. Of a defaultdict the name of what makes its values, or, where that has none, the value
-    that it makes: another such kind where it is empty, else the value's text; ``?`` where that does not cross.
+    Of a deque its bound. Of an array that is not laid out row by row its strides in bytes. Of a defaultdict the
+    name of what makes its values, or, where that has none, the value that it makes: another such kind where it is
+    empty, else the value's text. ``?`` where that does not cross.
     """
     kind = kind_of(value)
+    if kind == "ndarray":
+        return f"{kind}:{_strides_of(value)}".removesuffix(":")
     if kind == "deque":
         return f"{kind}:{'' if value.maxlen is None else value.maxlen}"
     if kind == "defaultdict":
@@ -85,7 +92,7 @@ def _made_by(factory: Callable[[], Any]) -> str:
         return "?"
     try:
         one = factory()
-        if kind_of(one) and kind_of(one) not in TABLES and not one:
+        if kind_of(one) and kind_of(one) not in TABLES and type(one) not in VIEWS and not one:
             return f"+{said_of(one)}"
         text = repr(one)
         return f"={text}" if len(text) <= MAX_MADE and repr(_literal(text)) == text else "?"
@@ -158,9 +165,18 @@ def _replace(held: Any, content: Any) -> None:
         raise Unfit from None
 
 
-def _refill(held: Any, content: Any) -> None:
+def _refill_deque(held: Any, content: Any) -> None:
+    if len(held) == len(content):  # as long as it keeps its length, a loop over it goes on
+        for place, item in enumerate(content):
+            held[place] = item
+    else:
+        held.clear()
+        held.extend(content)
+
+
+def _refill_set(held: Any, content: Any) -> None:
     held.clear()
-    (held.extend if hasattr(held, "extend") else held.update)(content)
+    held.update(content)
 
 
 def _array(held: Any, content: Any) -> None:
@@ -182,8 +198,8 @@ def _table(held: Any, content: Any) -> None:
 _CHANGES: dict[str, Callable[[Any, Any], None]] = {
     "list": _replace,
     "bytearray": _replace,
-    "set": _refill,
-    "deque": _refill,
+    "set": _refill_set,
+    "deque": _refill_deque,
     **dict.fromkeys(("dict", "OrderedDict", "Counter", "defaultdict"), _fill),
     "ndarray": _array,
     "DataFrame": _table,
@@ -198,6 +214,8 @@ def snapshot(value: Any) -> Any:
         return encode(value, UNBOUNDED)
     if kind == "bytearray":
         return bytes(value)
+    if type(value) in VIEWS:
+        return []
     if kind == "defaultdict":
         return [*value, *value.values(), value.default_factory]
     return [*value, *value.values()] if isinstance(value, dict) else [*value]
@@ -290,6 +308,46 @@ def holds_changeable(value: Any) -> bool:
     """Whether a value that can change is in a frame or a series."""
     of_objects = [one for one in _arrays(value) if hasattr(one, "flat") and one.dtype == object]
     return any(any(map(kind_of, one.flat)) for one in of_objects)
+
+
+_WIDEST = 16
+"""So many times the bytes of its items an array of a layout of its own may reach over."""
+
+
+def _strides_of(array: Any) -> str:
+    """The bytes from one item to the next along each axis; empty where rows follow each other, ``?`` where they
+    cannot be made again."""
+    if array.flags.c_contiguous:
+        return ""
+    return ",".join(map(str, array.strides)) if _fit(array, array.strides) else "?"
+
+
+def _fit(array: Any, strides: tuple[int, ...]) -> bool:
+    """Whether items of an array that lie so are apart, and not too far."""
+    reach = array.itemsize
+    for step, size in sorted(zip(map(abs, strides), array.shape, strict=True)):
+        if size > 1 and step < reach:
+            return False
+        reach += (size - 1) * step
+    return bool(0 < reach <= _WIDEST * array.nbytes)
+
+
+def laid_out(array: Any, strides: str) -> Any:
+    """A copy of an array whose items lie as `said_of` said; the array itself where they cannot.
+
+    Raises:
+        ValueError: these are no strides of it.
+    """
+    import numpy
+
+    steps = tuple(map(int, strides.split(",")))
+    if len(steps) != array.ndim or not _fit(array, steps):
+        return array
+    below = sum((size - 1) * -step for step, size in zip(steps, array.shape, strict=True) if step < 0)
+    reach = sum((size - 1) * abs(step) for step, size in zip(steps, array.shape, strict=True)) + array.itemsize
+    made: Any = numpy.ndarray(array.shape, array.dtype, bytearray(reach), below, steps)
+    made[...] = array
+    return made
 
 
 def is_shared(value: Any, others: list[Any]) -> bool:

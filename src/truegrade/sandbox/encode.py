@@ -213,6 +213,7 @@ class _Encoder:
         while not cut:
             try:
                 items.append(advance(value))
+                self.taken()
             except StopIteration:
                 break
             except MemoryError:
@@ -223,6 +224,9 @@ class _Encoder:
                 return type(value) is not GeneratorType, items, describe(error)
             cut = len(items) > MAX_DRAINED
         return cut, items[:MAX_DRAINED], None
+
+    def taken(self) -> None:
+        """Take note that an iterator gave an item."""
 
     def numpy(self, value: Any, *, scalar: bool) -> None:
         """Arrays and scalars of plain numbers, strings and times; the rest of numpy is opaque."""

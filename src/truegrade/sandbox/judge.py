@@ -210,7 +210,7 @@ class Link:
         if self.over is not None:
             raise Over
         if Drained.made:  # that the program ran them to their end may show in what it says now
-            self.unread = self.unread or any(one.is_unread() for one in Drained.made)
+            self.unread = self.unread or not all(one.is_at_end for one in Drained.made)
             Drained.made.clear()
         if self.mirror is None:
             return self._call(name, name, args, kwargs)

@@ -17,7 +17,7 @@ Values that can change are carried, too, where a job says so (`truegrade.sandbox
 
 A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an object or a carried value, which its
 key follows, ``W`` for a carried value that crosses for the first time: its key, its kind, and what is in it, and
-``v`` for a view: ``keys``, ``values`` or ``items``, and the carried dict:
+``v`` for a view that does: ``keys``, ``values`` or ``items``, the carried dict, and the view's key:
 
     a list of keys of carried values that the tests have let go of
     a list of objects that cross for the first time: key, whether of the tests' classes, and the name of the type
@@ -40,13 +40,14 @@ raised.
 from __future__ import annotations
 
 import builtins
-from collections import OrderedDict
 from gc import get_referents
 from marshal import loads
 from types import MethodType
 
 from truegrade.sandbox.carried import (
+    DICTS,
     TABLES,
+    VIEWS,
     Unfit,
     blank,
     change,
@@ -55,6 +56,7 @@ from truegrade.sandbox.carried import (
     is_copied,
     is_shared,
     kind_of,
+    laid_out,
     makes_others,
     reduction,
     said_of,
@@ -172,6 +174,10 @@ class ObjectTable:
     def knows(self, value: object) -> bool:
         """Whether it has a key."""
         return id(value) in self._keys
+
+    def has(self, key: int) -> bool:
+        """Whether a value has this key."""
+        return key in self._objects
 
     def key(self, value: object) -> int | str:
         """What it is known by, from now on if it was not.
@@ -413,9 +419,8 @@ class ObjectTable:
         return self._objects[key]
 
 
-VIEWS = {type(getattr(of(), name)()): name for of in (dict, OrderedDict) for name in ("keys", "values", "items")}
-"""Types of views of a dict, and the methods that make them."""
-_DICTS = frozenset({"dict", "OrderedDict", "Counter", "defaultdict"})
+_MOST_COMPARED = 5_000_000
+"""Items of carried values that are looked at while an iterator is read."""
 
 
 class _Writer(_Encoder):
@@ -423,23 +428,28 @@ class _Writer(_Encoder):
         super().__init__(max_bytes, table.strict)
         self._table, self._made = table, made
         self._drained: set[int] = set()
+        self._before: dict[int, Any] = {}
+        """What was in carried values before the iterator that is read."""
+        self._compared = 0
         self.whole = not table.carries
         """Whether values that can change are written as all others."""
 
     def value(self, value: Any, depth: int) -> None:
-        if not self.whole and type(value) in VIEWS and kind_of(shown := get_referents(value)[0]) in _DICTS:
-            self.put(VIEW)
-            super().value(VIEWS[type(value)], depth)
-            self.value(shown, depth + 1)
-            return
-        if self.whole or not kind_of(value):
+        shown = get_referents(value)[0] if type(value) in VIEWS else None
+        if self.whole or not kind_of(value) or (type(value) in VIEWS and kind_of(shown) not in DICTS):
             super().value(value, depth)
             return
-        known = self._table.knows(value)
-        key = self._table.key(value)
-        if known and key not in self._table.unsent:
+        if self._table.knows(value) and self._table.key(value) not in self._table.unsent:
             self._refer(value)
             return
+        if type(value) in VIEWS:
+            self.put(VIEW)
+            super().value(VIEWS[type(value)], depth)
+            self.value(shown, depth + 1)  # in which the view may be
+            self._table.unsent.discard(self._table.key(value))
+            super().value(self._table.key(value), depth)
+            return
+        key = self._table.key(value)
         self._table.unsent.discard(key)
         self.put(NEW)
         self.value(key, 0)
@@ -469,10 +479,16 @@ class _Writer(_Encoder):
         self._drained.add(id(value))
         if (drawn := table.drawn.get(id(value))) is None:
             table.drained()
-            before = table.contents()
+            self._before = table.contents()
             drawn = table.drawn[id(value)] = value, super().drain(value)
-            table.stirred |= table.are_other(before)
+            table.stirred |= table.are_other(self._before)
+            self._before = {}
         return drawn[1]
+
+    def taken(self) -> None:
+        if self._before and not self._table.stirred:
+            self._compared += sum(map(len, self._before.values()))
+            self._table.stirred |= self._compared > _MOST_COMPARED or self._table.are_other(self._before)
 
     def table(self, value: Any, depth: int) -> None:
         self._table.cells |= holds_changeable(value)
@@ -530,11 +546,17 @@ class _Reader(_Decoder):
     def _view(self, depth: int) -> Any:
         """A view of a carried dict, which changes with it."""
         self.take(1)
-        name = super().value(depth)
-        shown = self.value(depth + 1)
-        if name not in VIEWS.values() or kind_of(shown) not in _DICTS:
+        name, shown = super().value(depth), self.value(depth + 1)
+        key = super().value(depth)
+        if name not in VIEWS.values() or kind_of(shown) not in DICTS:
             raise WireError("a view of nothing that has any")
-        return getattr(shown, name)()
+        if type(key) is not int or not self._table.has(key):
+            self._table.expect(key)
+            self._table.learn(key, getattr(shown, name)())
+        found = self._table.known(key)
+        if VIEWS.get(type(found)) != name or get_referents(found)[0] is not shown:
+            raise WireError("a view of another dict")
+        return found
 
     def _new(self, depth: int) -> Any:
         """A carried value that crosses for the first time."""
@@ -550,7 +572,8 @@ class _Reader(_Decoder):
         if kind_of(content) != kind and type(content) is not Unsupported:
             raise WireError("a carried value of another kind than was said")
         if kind in TABLES:
-            held = content
+            strides = said.partition(":")[2] if kind == kind_of(content) == "ndarray" else ""
+            held = laid_out(content, strides) if strides not in ("", "?") else content
             self._table.learn(key, held)
         else:
             change(held, content)

@@ -12,7 +12,7 @@ from sys import getrefcount
 from truegrade.sandbox.carried import ANOTHER_TEXT, ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
-from truegrade.sandbox.objects import INVOKE, PROGRAM, VIEWS, ObjectTable, own_classes
+from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
 from truegrade.sandbox.wire import (
     DESCRIBED,
     MAX_NAME,
@@ -204,7 +204,10 @@ class StandIns(ObjectTable):
     def met(self, value: object, kind: str) -> None:
         """Take note of what a carried value does not show."""
         if kind.endswith("?"):
-            self.doubts.add("a dict makes values of its own")
+            is_array = kind.startswith("ndarray")
+            self.doubts.add(
+                "an array has a layout that does not cross" if is_array else "a dict makes values of its own"
+            )
 
     def seen(self, value: object) -> None:
         """Take note of what stands for a value that does not cross, or not as it is."""
@@ -303,7 +306,7 @@ class StandIns(ObjectTable):
         known = type(one) is Remote or kind_of(one) or self.owns(one)
         if one is not other and type(one) is type(other) and not known:
             try:
-                equal = type(one) in VIEWS or bool(one == other)
+                equal = bool(one == other)
             except Exception:  # an index is not equal or other as a whole
                 equal = True
             if equal:

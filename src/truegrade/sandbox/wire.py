@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import struct
 from marshal import dumps
-from operator import length_hint
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -167,7 +166,8 @@ class Drained:
     def __init__(self, items: list[Any], *, cut: bool = False, raised: tuple[Any, ...] | None = None) -> None:
         self._items, self._cut, self._raised = iter(items), cut, raised
         self.is_at_end = False
-        """Whether it was asked for more than it gave: until then, what it runs over may still get longer."""
+        """Whether it was asked for more than it gave: until then the program may have run further than in one
+        process, and what it runs over may still get longer."""
         if self.made is not None:
             self.made.append(self)
 
@@ -185,10 +185,6 @@ class Drained:
         if self._cut:
             raise RuntimeError("the program's iterator had more items than are carried over")
         raise StopIteration
-
-    def is_unread(self) -> bool:
-        """Whether it has more to give, or something to raise."""
-        return length_hint(self._items) > 0 or self._cut or self._raised is not None
 
     def rest(self) -> tuple[bool, list[Any], tuple[Any, ...] | None]:
         """All that is left, to be sent on as it came: whether it was cut, items, what was raised behind them."""
