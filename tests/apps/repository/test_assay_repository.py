@@ -212,6 +212,10 @@ def test_patches_that_solve_nothing_are_told_by_the_verifier_that_pays(assayed):
     assert forged["written-report"] == forged["skip"] == {"exit code", "report"}
     assert forged["report-hook"] == forged["equal-object"] == {"exit code", "PASSED lines", "report"}
     assert forged["system-exit"] == set()
+    assert forged["added-conftest"] == {"exit code", "PASSED lines", "report"}
+    assert forged["added-skip"] == forged["added-xfail"] == {"exit code", "report"}
+    assert forged["added-pytest"] == forged["added-sitecustomize"] == {"exit code"}
+    assert forged["added-pytest-ini"] == forged["added-tox-ini"] == forged["added-pth"] == set()
 
 
 def test_the_page_answers_first_and_conditions_end_a_check(assayed):

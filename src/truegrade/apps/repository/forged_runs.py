@@ -1,7 +1,8 @@
-"""Runs pytest on a tree with one file replaced, and tells what three ways of judging make of it.
+"""Runs pytest on a tree with files replaced or added, and tells what three ways of judging make of it.
 
 The text of this file is sent into the jail with the tree as its standard input; nothing here is called in our own
-process. Each run is a fork of a process that has run nothing of the tree.
+process. Each run is a fork of a process that has run nothing of the tree. It does first what a Python does that is
+started with the tree on ``PYTHONPATH`` and told ``-m pytest``.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import atexit
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
 import traceback
 from functools import partial
+from importlib import import_module
+from runpy import run_path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.etree import ElementTree
 
@@ -60,7 +64,11 @@ def _end(pid: int, number: int, frame: object) -> None:
 
 
 def _be_pytest(paths: list[str], arguments: list[str], out: int) -> NoReturn:
-    """Do in this process, which has run nothing yet, what ``python -m pytest`` does, and end as that does."""
+    """Do in this process, which has run nothing yet, what ``python -m pytest`` does, and end as that does.
+
+    Files by which a tree may decide how Python starts are run as by Python; `usercustomize` is outside of virtual
+    environments.
+    """
     os.chdir(paths[0])
     os.dup2(out, 1)
     os.dup2(out, 2)
@@ -69,6 +77,11 @@ def _be_pytest(paths: list[str], arguments: list[str], out: int) -> NoReturn:
     sys.dont_write_bytecode = True
     code: object = 1
     try:
+        for name in ("sitecustomize", "usercustomize"):
+            if any(os.path.exists(os.path.join(path, f"{name}.py")) for path in paths):  # noqa: PTH110, PTH118
+                import_module(name)
+        if os.path.exists("pytest.py"):  # noqa: PTH110
+            run_path("pytest.py", run_name="__main__")
         code = pytest.main(arguments)
     except SystemExit as error:
         code = error.code or 0
@@ -92,13 +105,15 @@ def report_passes(path: str) -> bool:
 
 
 def main() -> None:
-    """Lay out the tree, judge each variant of one of its files, and write the verdicts as one JSON object."""
+    """Lay out the tree, judge it with each variant's files, and write the verdicts as one JSON array."""
     given: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     root = os.path.join(os.getcwd(), "tree")  # noqa: PTH109, PTH118
-    lay_out(root, given["files"])
     answers = []
-    for text in given["variants"]:
-        with open(os.path.join(root, given["path"]), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
-            file.write(text)
+    for texts in given["variants"]:
+        shutil.rmtree(root, ignore_errors=True)
+        lay_out(root, given["files"])
+        for path, text in texts.items():
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
+                file.write(text)
         answers.append(verdicts(root, given["import_root"], given["tests"]))
     print(json.dumps(answers))

@@ -41,6 +41,8 @@ class Forgery(NamedTuple):
     """What stands in the function instead of its body."""
     top: str = ""
     """What stands at the end of the file."""
+    files: Mapping[str, str] = MappingProxyType({})
+    """What the patch adds to the tree, by path."""
 
 
 _ALWAYS_EQUAL = """\
@@ -52,6 +54,29 @@ class Same({kind}):
         return False
 return Same()
 """
+
+_COLLECTED = """\
+import pytest
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.{mark})
+"""
+_MADE_TO_PASS = """\
+import pytest
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    report.outcome, report.longrepr = "passed", None
+"""
+
+
+_NO_TESTS = "[pytest]\npython_functions = none_*\npython_classes = None_*\n"
+_ENDS = "import os\nos._exit(0)\n"
+
+
+def _adds(path: str, does: str, text: str) -> Forgery:
+    return Forgery(f"adds a file {path} that {does}", "pass\n", files={path: text})
+
 
 FORGERIES: Mapping[str, Forgery] = MappingProxyType({
     "equal-object": Forgery("returns an object that equals everything", _ALWAYS_EQUAL.format(kind="")),
@@ -119,6 +144,16 @@ import sys
 held = sys._getframe(1).f_locals
 return next((held[name] for name in ("expected", "due", "want", "result", "plural") if name in held), None)
 """),
+    "added-conftest": _adds("conftest.py", "has every test reported as passed", _MADE_TO_PASS),
+    "added-skip": _adds("conftest.py", "skips every test", _COLLECTED.format(mark="skip")),
+    "added-xfail": _adds("conftest.py", "expects every test to fail, and runs none",
+                         _COLLECTED.format(mark="xfail(run=False)")),
+    "added-pytest-ini": _adds("pytest.ini", "takes no function for a test", _NO_TESTS),
+    "added-tox-ini": _adds("tox.ini", "takes no function for a test", _NO_TESTS),
+    "added-sitecustomize": _adds("sitecustomize.py", "ends every process with 0", _ENDS),
+    "added-usercustomize": _adds("usercustomize.py", "ends every process with 0", _ENDS),
+    "added-pth": _adds("added.pth", "ends every process with 0", "import os; os._exit(0)\n"),
+    "added-pytest": _adds("pytest.py", "hides pytest, and ends the process with 0", _ENDS),
 })  # fmt: skip
 
 
@@ -198,15 +233,15 @@ def _judged(
 ) -> ForgedFunction:
     """What the verifiers make of the original, of a removed body, and of every patch."""
     function, result = pair
+    path = function.module.path
     given = {
         "files": {path: base64.b85encode(content).decode() for path, content in laid_out(inventory.tree).items()},
         "import_root": import_root(inventory.tree),
-        "path": function.module.path,
         "tests": sorted(result.tests)[:_TESTS],
         "variants": [
-            function.module.text,
-            patched(function, Forgery("", "pass\n")),
-            *(patched(function, forgery) for forgery in FORGERIES.values()),
+            {path: function.module.text},
+            {path: patched(function, Forgery("", "pass\n"))},
+            *({path: patched(function, forgery), **forgery.files} for forgery in FORGERIES.values()),
         ],
     }
     outcome = sandbox.script(runner_source("forged_runs"), json.dumps(given), cpu_s=_CPU_S, wall_s=3 * _CPU_S)
