@@ -441,12 +441,46 @@ def test_the_layout_of_an_array_crosses(graded, tests, right, wrong):
     assert graded(tests, wrong, right).reason is Reason.WRONG_ANSWER
 
 
-def test_a_loop_over_a_deque_goes_on_where_an_item_is_set(graded):
-    tests = (
-        "import collections\nq = collections.deque([1, 2])\nfor i, _ in enumerate(q): f(q, i)\nassert q[1] == 20"
+DEQUE = "import collections\nq = collections.deque([1, 2], maxlen=2)\n"
+
+
+@pytest.mark.parametrize(
+    "tests, program, marks",
+    [
+        (f"{DEQUE}for i in (0, 1): f(q, i)\nassert q[1] == 2", "def f(q, i): q.append(q.popleft())", ()),
+        (
+            f"{DEQUE}for i, _ in enumerate(q): f(q, i)\nassert q[1] == 20",
+            "def f(q, i): q[i] *= 10",
+            (TESTS_INSIDE,),
+        ),
+        (f"{DEQUE}for x in q: f(q, x)\nassert len(q) == 2", "def f(q, x): q.append(x)", (TESTS_INSIDE,)),
+        ("d = {1: 1, 2: 2}\nfor k in d: f(d, k)\nassert d == {1: 2, 2: 3}", "def f(d, k): d[k] += 1", ()),
+        (
+            "d = {1: 1, 2: 2}\nfor k in d: f(d, k)\nassert len(d) == 2",
+            "def f(d, k): d[k] = d.pop(k)",
+            (TESTS_INSIDE,),
+        ),
+    ],
+)
+def test_a_loop_over_what_the_program_changes_is_in_doubt_where_it_may_end(graded, tests, program, marks):
+    assert (graded(tests, program, program).reason, graded(tests, program, program).marks) == (
+        Reason.PASSED,
+        marks,
     )
-    program = "def f(q, i): q[i] *= 10"
-    assert (graded(tests, program, program).reason, graded(tests, program, program).marks) == (Reason.PASSED, ())
+
+
+READ_ONLY = "import numpy\nx = numpy.arange(3)\nx.setflags(write=False)\nassert f(x).tolist() == [0, 1, 2]"
+
+
+def test_an_array_that_is_read_only_is_so_for_the_program(graded):
+    right, wrong = "def f(x): return x.copy()", "import numpy\ndef f(x): return numpy.clip(x, 0, None, out=x)"
+    assert (graded(READ_ONLY, right, right).reason, graded(READ_ONLY, right, right).marks) == (Reason.PASSED, ())
+    assert graded(READ_ONLY, wrong, right).reason is Reason.RUNTIME_ERROR
+
+
+def test_tests_that_ask_what_an_array_is_a_part_of_are_in_doubt(graded):
+    tests = "import numpy\nassert f(numpy.arange(6)).base is not None"
+    assert graded(tests, "def f(a): return a.copy()", "def f(a): return a[:]").marks == (TESTS_INSIDE,)
 
 
 def test_an_iterator_that_was_read_before_anything_changed_is_in_no_doubt(graded):

@@ -130,17 +130,22 @@ def reads_state(tests: str, entry_point: str) -> bool:
 
 _OF_INDEXES = frozenset({"name", "names", "freq"})
 """What of an index of pandas can be set, which other frames may share."""
+_OF_ARRAYS = "base"
+"""Attribute of an array of numpy that is another one on each side."""
 _OF_EXCEPTIONS = frozenset({"name", "obj", "path"})
 """Attributes of Python's own exceptions that are none of their arguments."""
 
 
 def _asks_what_does_not_cross(node: ast.AST, known: set[str], caught: set[str]) -> bool:
-    """Whether it asks an exception for an attribute that is none of its arguments, or the program what it is.
+    """Whether it asks an exception for an attribute that is none of its arguments, an array what it is a part of,
+    or the program what it is.
 
     Args:
         known: names of which none is the program's.
         caught: names of exceptions.
     """
+    if isinstance(node, ast.Attribute) and node.attr == _OF_ARRAYS:
+        return True
     if isinstance(node, ast.Attribute) and node.attr in _OF_EXCEPTIONS:
         return _root(node) in caught
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:

@@ -61,13 +61,14 @@ def kind_of(value: object) -> str:
 def said_of(value: Any) -> str:
     """The kind of a value, and behind a colon what it is made with.
 
-    Of a deque its bound. Of an array that is not laid out row by row its strides in bytes. Of a defaultdict the
-    name of what makes its values, or, where that has none, the value that it makes: another such kind where it is
-    empty, else the value's text. ``?`` where that does not cross.
+    Of a deque its bound. Of an array that is not laid out row by row its strides in bytes, and whether it is
+    `READ_ONLY`. Of a defaultdict the name of what makes its values, or, where that has none, the value that it
+    makes: another such kind where it is empty, else the value's text. ``?`` where that does not cross.
     """
     kind = kind_of(value)
     if kind == "ndarray":
-        return f"{kind}:{_strides_of(value)}".removesuffix(":")
+        said = f"{_strides_of(value)}{'' if value.flags.writeable else READ_ONLY}"
+        return f"{kind}:{said}".removesuffix(":")
     if kind == "deque":
         return f"{kind}:{'' if value.maxlen is None else value.maxlen}"
     if kind == "defaultdict":
@@ -180,13 +181,16 @@ def _refill_set(held: Any, content: Any) -> None:
 
 
 def _array(held: Any, content: Any) -> None:
-    if held.dtype != content.dtype or held.size != content.size or not held.flags.writeable:
+    if held.dtype != content.dtype or held.size != content.size:
         raise Unfit
+    writeable = held.flags.writeable
     try:
+        held.flags.writeable = True  # the other side had its reasons
         held.shape = content.shape
-    except AttributeError:
+    except (AttributeError, ValueError):
         raise Unfit from None
     held[...] = content
+    held.flags.writeable = writeable
 
 
 def _table(held: Any, content: Any) -> None:
@@ -310,6 +314,7 @@ def holds_changeable(value: Any) -> bool:
     return any(any(map(kind_of, one.flat)) for one in of_objects)
 
 
+READ_ONLY = "!"
 _WIDEST = 16
 """So many times the bytes of its items an array of a layout of its own may reach over."""
 
@@ -332,12 +337,20 @@ def _fit(array: Any, strides: tuple[int, ...]) -> bool:
     return bool(0 < reach <= _WIDEST * array.nbytes)
 
 
-def laid_out(array: Any, strides: str) -> Any:
-    """A copy of an array whose items lie as `said_of` said; the array itself where they cannot.
+def laid_out(array: Any, said: str) -> Any:
+    """An array as `said_of` said of it, behind the colon: another with its items, where they lie otherwise.
 
     Raises:
         ValueError: these are no strides of it.
     """
+    strides = said.removesuffix(READ_ONLY)
+    made = _spread(array, strides) if strides not in ("", "?") else array
+    if said != strides:
+        made.flags.writeable = False
+    return made
+
+
+def _spread(array: Any, strides: str) -> Any:
     import numpy
 
     steps = tuple(map(int, strides.split(",")))

@@ -572,8 +572,7 @@ class _Reader(_Decoder):
         if kind_of(content) != kind and type(content) is not Unsupported:
             raise WireError("a carried value of another kind than was said")
         if kind in TABLES:
-            strides = said.partition(":")[2] if kind == kind_of(content) == "ndarray" else ""
-            held = laid_out(content, strides) if strides not in ("", "?") else content
+            held = laid_out(content, said.partition(":")[2]) if kind == kind_of(content) == "ndarray" else content
             self._table.learn(key, held)
         else:
             change(held, content)

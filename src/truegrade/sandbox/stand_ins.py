@@ -6,10 +6,21 @@ import builtins
 import re
 import sys
 from binascii import b2a_base64, crc32
+from gc import get_referrers
 from marshal import dumps
 from sys import getrefcount
 
-from truegrade.sandbox.carried import ANOTHER_TEXT, ANOTHER_TYPE, ANOTHER_WAY, TABLES, Unfit, has_changed, kind_of
+from truegrade.sandbox.carried import (
+    ANOTHER_TEXT,
+    ANOTHER_TYPE,
+    ANOTHER_WAY,
+    DICTS,
+    READ_ONLY,
+    TABLES,
+    Unfit,
+    has_changed,
+    kind_of,
+)
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
 from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
@@ -203,7 +214,7 @@ class StandIns(ObjectTable):
 
     def met(self, value: object, kind: str) -> None:
         """Take note of what a carried value does not show."""
-        if kind.endswith("?"):
+        if kind.rstrip(READ_ONLY).endswith("?"):
             is_array = kind.startswith("ndarray")
             self.doubts.add(
                 "an array has a layout that does not cross" if is_array else "a dict makes values of its own"
@@ -241,6 +252,8 @@ class StandIns(ObjectTable):
         """Change a value as the program did; what cannot be done so is a doubt."""
         if self.shares and kind_of(value) in TABLES:
             self.doubts.add("the program changed one of two arrays that share memory")
+        if _is_looped_over(value, content):
+            self.doubts.add("the program changed what a loop goes on over")
         try:
             return super().changed_by_the_other(value, content)
         except Unfit:
@@ -377,6 +390,22 @@ class StandIns(ObjectTable):
         if type(target) is Remote:
             return self.ask(INVOKE, (target, name, *args), kwargs)
         return getattr(target, name)(*args, **kwargs)
+
+
+def _is_looped_over(value: object, content: object) -> bool:
+    """Whether an iterator runs over a deque, or over a dict or set that gets other keys, which keeps its length.
+
+    In one process the iterator may end then, or go on otherwise.
+    """
+    kind = kind_of(value)
+    if kind != kind_of(content) or kind not in _LOOPED or len(value) != len(content):  # type: ignore[arg-type]
+        return False
+    if kind != "deque" and [*value] == [*content]:  # type: ignore[misc]
+        return False
+    return any("iterator" in type(one).__name__ for one in get_referrers(value))
+
+
+_LOOPED = frozenset({"deque", "set", *DICTS})
 
 
 def code_of(origin: str) -> str:

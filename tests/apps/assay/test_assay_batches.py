@@ -163,7 +163,7 @@ def by_length(talk):
 @pytest.mark.parametrize("scores", [relative, by_length])
 def test_rewards_that_are_relative_to_a_group_are_not_accused(scores):
     found = Bench().measured(lambda talk: [*scores(talk)])
-    assert not found.flipped and found.relative
+    assert not found.flipped and found.relative == (scores is relative)
 
 
 def test_wrong_replies_above_right_ones_are_paid():
@@ -369,3 +369,8 @@ def test_a_grader_of_programs_is_asked_in_another_order(assayed):
     (kept,) = assayed("kept").measures
     assert kept.batches.cause == "keeps the first verdict on replies to a problem for all later ones"
     assert "in another order it keeps the first verdict" in answer(kept)
+
+
+def test_rewards_of_more_than_two_kinds_are_relative_only_where_they_vary():
+    by_text = Bench().measured(lambda talk: [[one.is_right + one.chars / 1000 for one in b] for b in talk])
+    assert not by_text.flipped and not by_text.relative

@@ -82,8 +82,15 @@ def settle(said: Iterable[Said]) -> dict[str, GraderVerdicts]:
     return dict(sorted(found.items()))
 
 
+FULL = 1.0
+"""The reward of a right program, by convention."""
+
+
 class Acceptance:
     """Whether one grader accepted a probe: whether it gave what it gives the reference of the same problem.
+
+    Where references get more than `FULL` and most other right programs another number, there is a bonus for
+    something else: then the least of them that is no less than `FULL` is enough.
 
     Args:
         probes: of one benchmark, with those of kind "right" and origin "reference" among them.
@@ -100,6 +107,8 @@ class Acceptance:
         for probe in probes:
             if probe.kind == "right" and probe.origin == REFERENCE:
                 self._look_at_reference(probe)
+        self.with_bonus = pass_at is None and self._lower_bars(probes)
+        """Whether right programs get different rewards."""
 
     def _look_at_reference(self, probe: Probe) -> None:
         verdict = self._verdicts.settled(probe.id)
@@ -115,6 +124,20 @@ class Acceptance:
             accepted = verdict.score >= self._pass_at
         if not accepted:
             self.refused[probe.problem_id] = min(probe.id, self.refused.get(probe.problem_id, probe.id))
+
+    def _lower_bars(self, probes: Sequence[Probe]) -> bool:
+        got: dict[str, list[float]] = defaultdict(list)
+        for probe in probes:
+            known = probe.kind == probe.label == "right" and probe.origin != REFERENCE
+            if known and (score := self.score(probe)) is not None and score >= FULL:
+                got[probe.problem_id].append(score)
+        bonus = [name for name in got if self._bars.get(name, 0.0) > FULL]
+        others = [score != self._bars[name] for name in bonus for score in got[name]]
+        if 2 * sum(others) <= len(others):
+            return False
+        for name in bonus:
+            self._bars[name] = min(self._bars[name], *got[name])
+        return True
 
     def sent(self, probe: Probe) -> bool:
         """Whether the grader was asked."""

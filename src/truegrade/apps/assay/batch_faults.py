@@ -85,8 +85,17 @@ def measure_batches(
         short=_why_short(short),
         unanswered=len(together) - len(answered) - len(short),
         why=next((row.detail for row in together if row.detail), ""),
-        relative=verdicts.relative,
+        relative=verdicts.relative and _varies(answered),
     )
+
+
+def _varies(rows: Sequence[BatchSaid]) -> bool:
+    """Whether a reply got different rewards in different places."""
+    got: dict[tuple[str, str], set[float | None]] = defaultdict(set)
+    for row in rows:
+        for one, score in zip(row.items, row.scores, strict=True):
+            got[one.problem_id, one.text].add(_rounded(score))
+    return any(len(scores) > 1 for scores in got.values())
 
 
 def _is_above_a_right_one(row: BatchSaid, place: int) -> bool:

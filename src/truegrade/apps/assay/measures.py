@@ -166,6 +166,8 @@ class TurnsMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Which message the grader judges, if that gives all its verdicts; empty where it is not known."""
     as_due: bool
     """Whether it is the model's last one that holds a program."""
+    steady: bool = True
+    """Whether one order of messages got one verdict, whatever problem it was for."""
     right: int
     """Replies of several messages with a verdict whose answer is right."""
     refused: int
@@ -294,6 +296,12 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Code of a finding to the programs of every class that got no verdict for that reason."""
     left_out: int = 0
     """Problems whose tests have not the form that the grader takes: nothing of them was sent."""
+    with_bonus: bool = False
+    """Whether right programs get different rewards above 1, so that the least of them is a pass."""
+    nearly: int = 0
+    """Right programs that are refused, and get more than half of what the reference gets."""
+    pays_in_part: bool = False
+    """Whether a program got a reward between that of one that passes no test and that of a right one."""
     one_at_a_time: bool = False
     """Whether the grader is one of replies, and each was sent by itself alone."""
     batches: BatchMeasure | None = None

@@ -136,8 +136,11 @@ class _GraderOnBenchmark:
             one.problem_id: one for one in reversed(probes) if one.kind == "right" and one.origin == REFERENCE
         }
         self._batches = measure_batches(batches, self._acceptance, references, self._steadiness.explains)
+        # Where what came before decides, these replies tell nothing of their messages.
+        apart = self._another is None and not (self._batches is not None and self._batches.flipped)
         self._turns = measure_turns(
-            batches, lambda one, score: accepts(self._acceptance, references[one.problem_id], score)
+            batches if apart else (),
+            lambda one, score: accepts(self._acceptance, references[one.problem_id], score),
         )
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
@@ -206,6 +209,9 @@ class _GraderOnBenchmark:
             operators=self._operators(),
             forms=paying.accepted_by_form(self._probes, self._acceptance),
             pay=paying.pay_by_share(self._probes, self._acceptance),
+            pays_in_part=paying.pays_in_part(self._probes, self._acceptance),
+            with_bonus=self._acceptance.with_bonus,
+            nearly=paying.nearly_accepted(self._probes, self._acceptance),
             flaky=self._flaky,
             flips=self._steadiness.measure(confidence),
             references_refused=len(self._acceptance.refused),

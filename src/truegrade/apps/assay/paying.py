@@ -166,6 +166,13 @@ def overlooked(
             said = f"every program that {kind} ({accepted} of {number})"
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
             told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+    if any(kind.startswith((_ON_TEST, ONE_FAILS)) for kind in told):
+        # Then a mutant was accepted for the tests on which it is right, however it differs on another.
+        told = {
+            kind: one
+            for kind, one in told.items()
+            if kind.startswith((_ON_TEST, ONE_FAILS)) or any(probe.kind == "output" for probe in one[2])
+        }
     first = sorted(told.values(), key=lambda each: each[0] != ANY_VALUE)
     yield from first[:MOST_TOLD]
     if left := first[MOST_TOLD:]:
@@ -262,7 +269,8 @@ def batches_in_words(of: BatchMeasure | None) -> str:
         paid = f"{of.paid} of {of.wrong} wrong replies are accepted, or get more than a right one"
         refused = f"{of.refused} of {of.right} right ones are refused"
         found = " and ".join(each for each, number in ((paid, of.paid), (refused, of.refused)) if number)
-        said.append(f"{of.cause or 'changes verdicts, and no known fault explains how'}: {found}")
+        unknown = "says otherwise of replies than alone, by chance or for a reason that is not known"
+        said.append(f"{of.cause or unknown}: {found}")
     return f"{'in batches' if of.at_once else 'in another order'} it {'; it '.join(said)}"
 
 
@@ -359,6 +367,29 @@ def pay_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, f
         if problem not in acceptance.refused and len(by_share) == len(SHARES)
     ]
     return {share: fsum(one[share] for one in whole) / len(whole) for share in SHARES.values()} if whole else {}
+
+
+def pays_in_part(probes: Iterable[Probe], acceptance: Acceptance) -> bool:
+    """Whether a program that passes some tests of its problem gets a reward between those of none and of all."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for probe in probes:
+        score = acceptance.score(probe)
+        if probe.kind in ("right", "output") and probe.origin in SHARES and score is not None:
+            found[probe.problem_id][SHARES[probe.origin]] = score
+    return any(
+        of.get("none", score) < score < of.get("all", score) for of in found.values() for score in of.values()
+    )
+
+
+def nearly_accepted(probes: Iterable[Probe], acceptance: Acceptance) -> int:
+    """Right programs that are refused, and get more than half of what their reference gets."""
+    rights = [probe for probe in probes if probe.kind == probe.label == "right"]
+    most = {probe.problem_id: acceptance.score(probe) or 0.0 for probe in rights if probe.origin == REFERENCE}
+    return sum(
+        acceptance.accepted(probe) is False
+        and 2 * (acceptance.score(probe) or 0.0) > most.get(probe.problem_id, 0) > 0
+        for probe in rights
+    )
 
 
 class UnearnedPrograms:

@@ -8,6 +8,7 @@ whether a grader can be paid without solving; it is said beside it.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from truegrade.apps.assay.acceptance import Acceptance
@@ -113,7 +114,11 @@ def measure_turns(
     fits = [name for name, reads in READINGS.items() if all(reads(one.turns) is v for one, v in found)]
     cause = fits[0] if fits and several else ""
     others = [v for one, v in several if RIGHT not in _of_model(one.turns)]
+    shapes: dict[Turns, set[bool | None]] = defaultdict(set)
+    for one, v in found:
+        shapes[one.turns].add(v)
     return TurnsMeasure(
+        steady=all(len(verdicts) == 1 for verdicts in shapes.values()),
         cause=cause,
         as_due=cause == DUE,
         right=sum(one.is_right for one, _ in several),
@@ -133,6 +138,8 @@ def turns_in_words(of: TurnsMeasure | None) -> str:
     refused = f"{of.refused} of {of.right} right answers are refused"
     silent = f"{of.unanswered} got no verdict ({of.why})"
     found = (paid if of.of_others_paid else "", refused if of.refused else "", silent if of.unanswered else "")
+    if not of.steady:
+        return ""
     said = of.cause or "judges another message than the model's last one with a program, by no known rule"
     whose = f"it {said}: " if of.right + of.of_others else ""
-    return f"of replies with several messages {whose}{', '.join(filter(None, found))}"
+    return f"of replies with several messages {whose}{', '.join(filter(None, found))}".removesuffix(": ")

@@ -110,6 +110,8 @@ def _in_batches(measure: GraderMeasure) -> str:
         return f"in batches not measured: {of.why}"
     silent = f", and {of.unanswered} more got no rewards ({of.why})" if of.unanswered else ""
     sizes = f"{', '.join(map(str, of.sizes[:-1]))} and {of.sizes[-1]}"
+    if of.relative:
+        return f"in {of.batches} batches of {sizes} replies rewards are relative, and right ones ahead{silent}"
     changed = (
         f"{of.by_chance} of {of.right + of.wrong} verdicts, no more than those on single replies flip,"
         if of.by_chance
@@ -294,6 +296,22 @@ def by_form(measure: GraderMeasure) -> str:
     return listed("TPR by form of the reply", said, "; ")
 
 
+def rewards_of_right_ones(measure: GraderMeasure) -> str:
+    """That right programs get different rewards; empty where they do not."""
+    if measure.with_bonus:
+        return "gives right programs different rewards above 1, of which the least is taken for a pass (--pass-at)"
+    if measure.nearly < LEAST_NEARLY:
+        return ""
+    return (
+        f"gives {fmt.plural(measure.nearly, 'right program')} that it refuses more than half of the reference's"
+        " reward: if that is a pass, name the least that is one with --pass-at"
+    )
+
+
+LEAST_NEARLY = 3
+"""Right programs with a reward near the reference's of which it is said."""
+
+
 def forms_refused(measure: GraderMeasure) -> str:
     """``refuses right programs in 2 of 10 forms of a reply: no fence, py``; empty without."""
     refused = [name for name, (accepted, _) in measure.forms.items() if not accepted]
@@ -304,10 +322,9 @@ def forms_refused(measure: GraderMeasure) -> str:
 def partial_credit(measure: GraderMeasure) -> str:
     """The mean pay by share of a problem's own tests passed; empty where a grader gives no numbers.
 
-    It pays in part where programs that pass some tests get more than those that pass none.
+    It pays in part where a program that passes some tests gets more than one that passes none.
     """
-    none, *some, _ = measure.pay.values() or (0.0, 0.0)
-    in_part = "pays in part; " if any(paid > none for paid in some) else ""
+    in_part = "pays in part; " if measure.pays_in_part else ""
     return listed(
         f"{in_part}mean pay by tests passed", (f"{share} {paid:.3g}" for share, paid in measure.pay.items())
     )
@@ -336,6 +353,7 @@ def remarks(measure: GraderMeasure) -> list[str]:
         else "",
         listed("unsteady", [flips(measure)]),
         forms_refused(measure),
+        rewards_of_right_ones(measure),
         references_refused(measure),
         weak_tests(measure),
         left_out(measure),
@@ -367,6 +385,11 @@ def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
 
 def stands_for(measure: GraderMeasure, measured: float) -> str:
     """What a pass rate measured with this grader stands for."""
+    if measure.forgeable and not measure.unearned.all_paid:
+        return (
+            "Beside other replies it pays some that solve nothing, so a pass rate measured with it says nothing of"
+            " a model that sends such replies in batches."
+        )
     if measure.forgeable:
         return (
             "It pays programs that solve nothing, so a pass rate measured with it says nothing of a model that"
