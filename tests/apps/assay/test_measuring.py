@@ -142,6 +142,27 @@ def test_a_score_is_accepted_from_the_references_on():
     assert codes(measured(rows, pass_at=0.85)[1], "reference_refused")
 
 
+def rights(*scores):
+    return {probe("p000", "right", n): score for n, score in enumerate(scores)}
+
+
+def test_with_a_bonus_above_one_the_least_right_program_is_a_pass():
+    rows = {**rights(1.18, 1.1, 1.0, 1.2, 0.0), probe("p000", "cheat", 1, channel="report"): 1.0}
+    of, _ = measured({**rows, probe("p000", "mutant", 1): 0.9})
+    assert (share(of, "right").accepted, share(of, "cheat").accepted, share(of, "mutant").accepted) == (4, 1, 0)
+    assert of.with_bonus and "of which the least is taken for a pass" in "".join(words.remarks(of))
+    ten = {**rights(10.0, 10.0, 10.0, 5.0), probe("p000", "mutant", 1): 5.0}
+    of, _ = measured(ten)  # a scale from 0 to 10, and a right program that is paid in part
+    assert (share(of, "right").accepted, share(of, "mutant").accepted, of.with_bonus) == (3, 0, False)
+
+
+def test_right_programs_that_get_nearly_as_much_as_the_reference_are_told():
+    of, _ = measured({**rights(0.95, 0.9, 0.8, 0.7, 0.3), probe("p000", "mutant", 1): 0.0})
+    assert (share(of, "right").accepted, of.nearly) == (1, 3)
+    assert "name the least that is one with --pass-at" in "".join(words.remarks(of))
+    assert not measured(rights(0.95, 0.95, 0.2))[0].nearly
+
+
 @pytest.mark.parametrize("answer", [False, 0.0])
 def test_a_refused_reference_is_found_and_its_problem_leaves_the_fpr(answer):
     rows = {
