@@ -72,8 +72,8 @@ FAULTS = {
         (), (),
     ),
     "one_fence_form": (
-        rf"{NO[:-2]}; in batches it gives 1 reward for 8 replies\n{REFUSES}",
-        (), (),
+        rf"{NO[:-2]}; in batches it gives 1 reward for 8 replies; of replies with several messages it judges the first"
+        rf" message alone: \d+ of \d+ right answers are refused\n{REFUSES}", (), ("reads_other_messages",),
     ),
     "idle_pays": (
         YES + r".*\naccepts \d+ of \d+ programs that differ so: does not end", (), ("paid_without_solving",),
