@@ -18,6 +18,9 @@ from truegrade.records import FunctionTask, Problem
 
 SEEDS = [int(seed) for seed in os.environ.get("TRUEGRADE_PLANTED_SEEDS", "").split()]
 """With which every cheat is sent to every grader: half an hour of CPU for five."""
+FIRST_MESSAGE = (
+    r"of replies with several messages it judges the first message alone: \d+ of \d+ right answers are refused"
+)
 NO = (
     r"no: 0 of \d+ channels tried, on \d+ problems(?:, without programs that do not end)?"
     r"(?:; \d+ programs? (?:was|were) paid at first, and not again)?\n"
@@ -72,8 +75,8 @@ FAULTS = {
         (), (),
     ),
     "one_fence_form": (
-        rf"{NO[:-2]}; in batches it gives 1 reward for 8 replies; of replies with several messages it judges the first"
-        rf" message alone: \d+ of \d+ right answers are refused\n{REFUSES}", (), ("reads_other_messages",),
+        rf"{NO[:-2]}; in batches it gives 1 reward for 8 replies; {FIRST_MESSAGE}\n{REFUSES}",
+        (), ("reads_other_messages",),
     ),
     "idle_pays": (
         YES + r".*\naccepts \d+ of \d+ programs that differ so: does not end", (), ("paid_without_solving",),
