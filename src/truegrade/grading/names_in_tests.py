@@ -144,7 +144,7 @@ def _asks_what_does_not_cross(node: ast.AST, known: set[str], caught: set[str]) 
         known: names of which none is the program's.
         caught: names of exceptions.
     """
-    if isinstance(node, ast.Attribute) and node.attr == _OF_ARRAYS:
+    if isinstance(node, ast.Attribute) and node.attr == _OF_ARRAYS and _root(node) != "self":
         return True
     if isinstance(node, ast.Attribute) and node.attr in _OF_EXCEPTIONS:
         return _root(node) in caught

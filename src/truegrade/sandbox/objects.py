@@ -44,6 +44,7 @@ from gc import get_referents
 from marshal import loads
 from types import MethodType
 
+from truegrade.sandbox.actions import ACTIONS, INVOKE
 from truegrade.sandbox.carried import (
     DICTS,
     TABLES,
@@ -85,21 +86,6 @@ OBJECT, NEW, VIEW, OPAQUE = b"o", b"W", b"v", b"U"
 LAZY = frozenset((b"G", b"K", b"V", b"I"))
 """Of iterators and of the views of a dict."""
 NOTHING: Mapping[str, Any] = {}
-INVOKE = "invoke"
-"""Reads an attribute and calls it at once."""
-_ACTIONS: dict[str, Callable[..., Any]] = {
-    "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
-    "get": getattr,
-    "set": setattr,
-    "value": lambda target: target,
-    "len": len,
-    "list": list,
-    "bool": bool,
-    "item": lambda target, key: target[key],
-    "put": lambda target, key, value: target.__setitem__(key, value),
-    "drop": lambda target, key: target.__delitem__(key),
-    "in": lambda target, value: value in target,
-}
 
 
 def own_classes(namespace: Mapping[str, Any]) -> dict[str, type]:
@@ -644,7 +630,7 @@ class Held(ObjectTable):
         try:
             if action == INVOKE:
                 action, args = "call", (getattr(args[0], args[1]), *args[2:])
-            value = _ACTIONS[action](*args, **kwargs)
+            value = ACTIONS[action](*args, **kwargs)
         except MemoryError:
             raise
         except BaseException as error:

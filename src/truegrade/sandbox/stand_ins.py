@@ -10,6 +10,7 @@ from gc import get_referrers
 from marshal import dumps
 from sys import getrefcount
 
+from truegrade.sandbox.actions import INVOKE
 from truegrade.sandbox.carried import (
     ANOTHER_TEXT,
     ANOTHER_TYPE,
@@ -23,7 +24,7 @@ from truegrade.sandbox.carried import (
 )
 from truegrade.sandbox.frames import MARSHAL_DEPTH, MARSHAL_VERSION, REQUEST_BYTES, is_plain
 from truegrade.sandbox.judging import rebuild
-from truegrade.sandbox.objects import INVOKE, PROGRAM, ObjectTable, own_classes
+from truegrade.sandbox.objects import PROGRAM, ObjectTable, own_classes
 from truegrade.sandbox.wire import (
     DESCRIBED,
     MAX_NAME,
@@ -344,7 +345,7 @@ class StandIns(ObjectTable):
         return found if isinstance(found, type) and str(found.__module__).partition(".")[0] in self._lent else None
 
     def ask(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the program says to one of `_ACTIONS`, or raises."""
+        """What the program says to one of `truegrade.sandbox.actions`, or raises."""
         with self._link.lock:
             return self._ask(action, args, kwargs)
 

@@ -17,7 +17,7 @@ from binascii import a2b_base64
 from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
-_TALK = ("wire", "tables", "encode", "decode", "frames", "rlimits", "carried", "objects", "mirror")
+_TALK = ("wire", "tables", "encode", "decode", "frames", "rlimits", "carried", "actions", "objects", "mirror")
 _SERVE = ("seccomp", "confine", "footprint", "zygote")
 _JUDGING = ("judging", "stand_ins", "judge")
 MODULES = {"child": (*_TALK, *_SERVE, "endings", "child"), "judge": (*_TALK, *_SERVE, *_JUDGING)}

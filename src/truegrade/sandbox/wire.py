@@ -11,7 +11,7 @@ length-prefixed two's complement, floats their 8 bytes, so nothing depends on de
     n          numpy array or scalar: dtype, shape, bytes         U         anything else: the name of its type
     P          of pandas: frame, series, index or scalar, its parts    h         path of a file
 
-`truegrade.sandbox.objects` has two tags more, for objects, where the tests hand some over.
+`truegrade.sandbox.objects` has three tags more, for objects and values that can change, where these cross.
 
 `truegrade.sandbox.encode` runs where user code has run: of a subclass it takes the base type's own value
 through the base type's own methods, so no override takes part. `truegrade.sandbox.decode` runs where

@@ -248,7 +248,7 @@ def _orders() -> Iterator[tuple[str, Rule]]:
 # -------------------------------------------------------------------- Another verdict under a condition.
 
 
-class Standing(NamedTuple):
+class PlaceInBatch(NamedTuple):
     """Where a reply stands."""
 
     place: int
@@ -267,7 +267,7 @@ class Standing(NamedTuple):
         return any(key(other) == key(self.one) for other in earlier)
 
 
-Condition = Callable[[Standing], bool]
+Condition = Callable[[PlaceInBatch], bool]
 _TEXT: Mapping[str, Key] = {
     "to a problem that had one": lambda one: one.problem_id,
     "that was there": lambda one: one.text,
@@ -304,7 +304,7 @@ def _under(condition: Condition, *, accepts: bool) -> Rule:
     def rule(talk: Sequence[Batch]) -> list[Verdicts]:
         said, before = [], list[BatchItem]()
         for batch in talk:
-            standing = [Standing(place, batch, before) for place in range(len(batch))]
+            standing = [PlaceInBatch(place, batch, before) for place in range(len(batch))]
             said.append([accepts if condition(it) else it.one.is_right for it in standing])
             before = [*before, *batch]
         return said
