@@ -163,6 +163,17 @@ def test_right_programs_that_get_nearly_as_much_as_the_reference_are_told():
     assert not measured(rights(0.95, 0.95, 0.2))[0].nearly
 
 
+def test_right_programs_that_are_refused_for_what_stands_in_their_text_are_told():
+    """Of kinds of right programs that have one thing in common, that is said first."""
+    refused = {"nested": True, "recursion": True, "type-hints": False, "prints": False, "main-guard": False}
+    rows = {reference(): 1.0}
+    for n, (origin, empty) in enumerate([*refused.items()] * 3):
+        code = f"def f(x):{' ' * n}\n{chr(10) * empty}    return x"
+        rows[probe("p000", "right", n + 1, origin=origin, code=code)] = float(not empty)
+    of, _ = measured(rows)
+    assert of.causes[0] == "refuses every right program with an empty line (6 of 6), and none of 10 others"
+
+
 @pytest.mark.parametrize("answer", [False, 0.0])
 def test_a_refused_reference_is_found_and_its_problem_leaves_the_fpr(answer):
     rows = {
