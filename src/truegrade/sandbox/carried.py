@@ -185,12 +185,13 @@ def _array(held: Any, content: Any) -> None:
         raise Unfit
     writeable = held.flags.writeable
     try:
-        held.flags.writeable = True  # the other side had its reasons
+        held.flags.writeable = True
         held.shape = content.shape
+        held[...] = content
     except (AttributeError, ValueError):
         raise Unfit from None
-    held[...] = content
-    held.flags.writeable = writeable
+    finally:
+        held.flags.writeable = writeable
 
 
 def _table(held: Any, content: Any) -> None:

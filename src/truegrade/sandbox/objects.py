@@ -421,19 +421,15 @@ class _Writer(_Encoder):
         """Whether values that can change are written as all others."""
 
     def value(self, value: Any, depth: int) -> None:
-        shown = get_referents(value)[0] if type(value) in VIEWS else None
-        if self.whole or not kind_of(value) or (type(value) in VIEWS and kind_of(shown) not in DICTS):
+        is_view = type(value) in VIEWS
+        if self.whole or not kind_of(value) or (is_view and kind_of(get_referents(value)[0]) not in DICTS):
             super().value(value, depth)
             return
         if self._table.knows(value) and self._table.key(value) not in self._table.unsent:
             self._refer(value)
             return
-        if type(value) in VIEWS:
-            self.put(VIEW)
-            super().value(VIEWS[type(value)], depth)
-            self.value(shown, depth + 1)  # in which the view may be
-            self._table.unsent.discard(self._table.key(value))
-            super().value(self._table.key(value), depth)
+        if is_view:
+            self._view(value, depth)
             return
         key = self._table.key(value)
         self._table.unsent.discard(key)
@@ -443,6 +439,15 @@ class _Writer(_Encoder):
         if kind_of(value) in TABLES:
             self._table.shares |= is_shared(value, self._table.tables(value))
         self.content(value, depth)
+
+    def _view(self, value: Any, depth: int) -> None:
+        """A view of a carried dict that crosses for the first time."""
+        self.put(VIEW)
+        super().value(VIEWS[type(value)], depth)
+        self.value(get_referents(value)[0], depth + 1)  # in which the view may be
+        key = self._table.key(value)
+        self._table.unsent.discard(key)
+        super().value(key, depth)
 
     def content(self, value: Any, depth: int) -> None:
         """What is in a carried value."""

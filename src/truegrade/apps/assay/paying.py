@@ -290,10 +290,7 @@ def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | 
     paid, others = sides[True], sides[False]
     of_outputs = all(probe.kind == "output" for probe in paid)  # of which a word is one of what changes outputs
     what = _told_apart_by(paid, others, words=not of_outputs)
-    if what is None:
-        return None
-    counts = f"({len(paid)} of {len(paid)}), and none of {len(others)} others"
-    return Cause("decided_by_text", f"accepts every wrong program {what} {counts}", paid)
+    return Cause("decided_by_text", f"accepts every wrong program {what}", paid) if what else None
 
 
 def refused_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
@@ -306,32 +303,42 @@ def refused_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | 
             sides[accepted].append(probe)
     refused, others = sides[False], sides[True]
     what = _told_apart_by(refused, others, words=True)
-    if what is None:
-        return None
-    counts = f"({len(refused)} of {len(refused)}), and none of {len(others)} others"
-    return Cause("refuses_kind", f"refuses every right program {what} {counts}", refused)
+    return Cause("refuses_kind", f"refuses every right program {what}", refused) if what else None
 
 
 _SIGNS: Mapping[str, str] = MappingProxyType({"an empty line": "\n\n", "a tab": "\t", "a comment": "#"})
 
 
-def _told_apart_by(some: Sequence[Probe], others: Sequence[Probe], *, words: bool) -> str | None:
-    """What of their texts some programs have in common, and others lack; None where there is nothing, or where one
-    side has too few."""
+def _told_apart_by(some: Sequence[Probe], others: Sequence[Probe], *, words: bool) -> str:
+    """What of their texts some programs have in common, and others lack, with their numbers; empty where there is
+    nothing, or where one side has too few."""
     if min(len(some), len(others)) < _LEAST_DECIDED:
-        return None
+        return ""
+    what = _length_apart(some, others) or _sign_apart(some, others) or (_word_apart(some, others) if words else "")
+    return what and f"{what} ({len(some)} of {len(some)}), and none of {len(others)} others"
+
+
+def _length_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
     lengths, rest = ([len(probe.code) for probe in side] for side in (some, others))
     if min(lengths) > max(rest):
         return f"of {min(lengths)} characters and more"
-    if max(lengths) < min(rest):
-        return f"of {max(lengths)} characters and less"
-    for name, sign in _SIGNS.items():
-        if all(sign in one.code for one in some) and not any(sign in one.code for one in others):
-            return f"with {name}"
-    held = [frozenset(re.findall(r"\w+", probe.code)) for probe in some] if words else []
+    return f"of {max(lengths)} characters and less" if max(lengths) < min(rest) else ""
+
+
+def _sign_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
+    found = (
+        f"with {name}"
+        for name, sign in _SIGNS.items()
+        if all(sign in one.code for one in some) and not any(sign in one.code for one in others)
+    )
+    return next(found, "")
+
+
+def _word_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
+    held = [frozenset(re.findall(r"\w+", probe.code)) for probe in some]
     lacking = frozenset[str]().union(*(re.findall(r"\w+", probe.code) for probe in others))
-    shared = sorted(frozenset.intersection(*held) - lacking, key=lambda word: (-len(word), word)) if held else []
-    return f"with the word {shared[0]}" if shared else None
+    shared = sorted(frozenset.intersection(*held) - lacking, key=lambda word: (-len(word), word))
+    return f"with the word {shared[0]}" if shared else ""
 
 
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
@@ -356,11 +363,7 @@ def accepted_by_form(probes: Iterable[Probe], acceptance: Acceptance) -> dict[st
 def pay_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, float]:
     """Share of the tests passed to the mean score, over problems whose reference is accepted and that have a
     program of each share; empty where the grader gives no numbers."""
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for probe in probes:
-        score = acceptance.score(probe)
-        if probe.kind in ("right", "output") and probe.origin in SHARES and score is not None:
-            found[probe.problem_id][SHARES[probe.origin]].append(score)
+    found = _scores_by_share(probes, acceptance)
     whole = [
         {share: fsum(paid) / len(paid) for share, paid in by_share.items()}
         for problem, by_share in found.items()
@@ -369,15 +372,21 @@ def pay_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, f
     return {share: fsum(one[share] for one in whole) / len(whole) for share in SHARES.values()} if whole else {}
 
 
-def pays_in_part(probes: Iterable[Probe], acceptance: Acceptance) -> bool:
-    """Whether a program that passes some tests of its problem gets a reward between those of none and of all."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+def _scores_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, dict[str, list[float]]]:
+    """By problem, share of the tests passed to the scores of its programs."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for probe in probes:
         score = acceptance.score(probe)
         if probe.kind in ("right", "output") and probe.origin in SHARES and score is not None:
-            found[probe.problem_id][SHARES[probe.origin]] = score
+            found[probe.problem_id][SHARES[probe.origin]].append(score)
+    return found
+
+
+def pays_in_part(probes: Iterable[Probe], acceptance: Acceptance) -> bool:
+    """Whether a program that passes some tests of its problem gets a reward between those of none and of all."""
+    whole = [of for of in _scores_by_share(probes, acceptance).values() if {"none", "all"} <= of.keys()]
     return any(
-        of.get("none", score) < score < of.get("all", score) for of in found.values() for score in of.values()
+        max(of["none"]) < score < min(of["all"]) for of in whole for scores in of.values() for score in scores
     )
 
 

@@ -132,14 +132,12 @@ def measure_turns(
 
 def turns_in_words(of: TurnsMeasure | None) -> str:
     """Which message decides; empty where it is the one that is due, and of graders that are handed one text."""
-    if of is None or (of.as_due and not of.unanswered):
+    if of is None or not of.steady or (of.as_due and not of.unanswered):
         return ""
     paid = f"{of.of_others_paid} of {of.of_others} right programs of a tool or a user alone are accepted"
     refused = f"{of.refused} of {of.right} right answers are refused"
     silent = f"{of.unanswered} got no verdict ({of.why})"
     found = (paid if of.of_others_paid else "", refused if of.refused else "", silent if of.unanswered else "")
-    if not of.steady:
-        return ""
     said = of.cause or "judges another message than the model's last one with a program, by no known rule"
     whose = f"it {said}: " if of.right + of.of_others else ""
     return f"of replies with several messages {whose}{', '.join(filter(None, found))}".removesuffix(": ")

@@ -11,7 +11,6 @@ import atexit
 import json
 import os
 import re
-import shutil
 import signal
 import sys
 import tempfile
@@ -108,12 +107,14 @@ def main() -> None:
     """Lay out the tree, judge it with each variant's files, and write the verdicts as one JSON array."""
     given: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     root = os.path.join(os.getcwd(), "tree")  # noqa: PTH109, PTH118
+    lay_out(root, given["files"])
     answers = []
     for texts in given["variants"]:
-        shutil.rmtree(root, ignore_errors=True)
-        lay_out(root, given["files"])
         for path, text in texts.items():
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
                 file.write(text)
         answers.append(verdicts(root, given["import_root"], given["tests"]))
+        for path in texts:
+            os.unlink(os.path.join(root, path))  # noqa: PTH108, PTH118
+        lay_out(root, {path: given["files"][path] for path in texts if path in given["files"]})
     print(json.dumps(answers))
