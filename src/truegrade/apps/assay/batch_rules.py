@@ -75,10 +75,20 @@ def _shared(keys: Callable[[Batch], list[object]], pick: Callable[[Verdicts], bo
     return of_each(of)
 
 
+def _one_by_one(begin: Callable[[], Callable[[BatchItem], bool]]) -> Rule:
+    """A rule that looks at one reply after the other, whatever their batches; ``begin`` starts a conversation."""
+
+    def rule(talk: Sequence[Batch]) -> list[Verdicts]:
+        of = begin()
+        return [[of(one) for one in batch] for batch in talk]
+
+    return rule
+
+
 def _kept(key: Key, fold: Callable[[bool, bool], bool]) -> Rule:
     """What was said of earlier replies with a key decides over later ones."""
 
-    def rule(talk: Sequence[Batch]) -> list[Verdicts]:
+    def begin() -> Callable[[BatchItem], bool]:
         kept: dict[object, bool] = {}
 
         def of(one: BatchItem) -> bool:
@@ -86,9 +96,9 @@ def _kept(key: Key, fold: Callable[[bool, bool], bool]) -> Rule:
             kept[key(one)] = one.is_right if known is None else fold(known, one.is_right)
             return kept[key(one)]
 
-        return [[of(one) for one in batch] for batch in talk]
+        return of
 
-    return rule
+    return _one_by_one(begin)
 
 
 def _of_batch(key: Key) -> Callable[[Batch], list[object]]:
@@ -119,28 +129,26 @@ def _shares() -> Iterator[tuple[str, Rule]]:
 # -------------------------------------------------------------------- What an earlier reply left.
 
 
-def _left_by_the_last(talk: Sequence[Batch]) -> list[Verdicts]:
-    solves, said = "", []
-    for batch in talk:
-        found = []
-        for one in batch:
-            solves = solves if one.hollow else one.solves
-            found.append(solves == one.problem_id)
-        said.append(found)
-    return said
+def _left_by_the_last() -> Callable[[BatchItem], bool]:
+    solves = ""
+
+    def of(one: BatchItem) -> bool:
+        nonlocal solves
+        solves = solves if one.hollow else one.solves
+        return solves == one.problem_id
+
+    return of
 
 
-def _left_by_any(talk: Sequence[Batch]) -> list[Verdicts]:
+def _left_by_any() -> Callable[[BatchItem], bool]:
     defined: dict[str, bool] = {}
-    said = []
-    for batch in talk:
-        found = []
-        for one in batch:
-            if not one.hollow:  # a program of another problem defines that one's function
-                defined[one.solves or one.problem_id] = one.solves != ""
-            found.append(defined.get(one.problem_id, False))
-        said.append(found)
-    return said
+
+    def of(one: BatchItem) -> bool:
+        if not one.hollow:  # a program of another problem defines that one's function
+            defined[one.solves or one.problem_id] = one.solves != ""
+        return defined.get(one.problem_id, False)
+
+    return of
 
 
 def _first_of_all(talk: Sequence[Batch]) -> list[Verdicts]:
@@ -153,8 +161,8 @@ def _first_of_all(talk: Sequence[Batch]) -> list[Verdicts]:
 
 
 _LEFT: Mapping[str, Rule] = {
-    "judges a reply without a program by what the one before it left": _left_by_the_last,
-    "judges a reply that lacks its function by one that an earlier reply left": _left_by_any,
+    "judges a reply without a program by what the one before it left": _one_by_one(_left_by_the_last),
+    "judges a reply that lacks its function by one that an earlier reply left": _one_by_one(_left_by_any),
     "returns for every batch the rewards of the first replies that it was sent": _first_of_all,
 }
 
