@@ -25,7 +25,7 @@ Reported = Generator[None, pytest.TestReport, pytest.TestReport]
 _COUNT = itertools.count()
 """Of modules, whose fixtures pytest keeps by a path."""
 _LEFT_OUT = (
-    *("terminal", "cacheprovider", "faulthandler", "junitxml", "doctest", "pastebin", "stepwise", "setuponly"),
+    *("terminal", "cacheprovider", "faulthandler", "junitxml", "pastebin", "stepwise", "setuponly"),
     *("setupplan", "threadexception", "unraisableexception"),
 )
 """Plugins that report, or write beside the tests; the last two collect garbage five times at the end."""

@@ -47,10 +47,12 @@ from truegrade.store.journal import Journal, Notice, ignore, read_journal
 Kind = Literal["write", "repair", "complete", "predict"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RECORDING_SECONDS = 300.0
-"""Wall seconds of the run of the tests."""
+"""CPU seconds of the run of the tests."""
 _CPU_S = 10.0
 _MEMORY = 1 << 30
 RECORDED_BYTES = 64 << 20
+PROCESSES = 32
+"""That forks and the programs which tests start may be at once."""
 _PARTS = "parts.jsonl"
 
 
@@ -145,7 +147,12 @@ def take_inventory(
     files, unreadable = read_modules(tree)
     if not files:
         raise UserError(f"{tree.name}: no Python module of a package that can be read")
-    limits = Limits(packages=packages_with_tests(tree), cpu_s=RECORDING_SECONDS, output_bytes=RECORDED_BYTES)
+    limits = Limits(
+        packages=packages_with_tests(tree),
+        cpu_s=RECORDING_SECONDS,
+        output_bytes=RECORDED_BYTES,
+        processes=PROCESSES,
+    )
     kept = folder / "recording.json"
     with Sandbox(limits, 1, allow_unsafe=allow_unsafe) as sandbox:
         key = key_of(tree, sandbox, "recording")

@@ -24,16 +24,14 @@ from truegrade.sandbox.outcome import Outcome
 # -------------------- One run of a repository's tests in the jail, and what was recorded of each of its functions.
 
 
-MOST_TESTS = 100
-"""Names of tests kept of a function."""
-MOST_CALLS = 40
-"""Different calls kept of a function."""
+_CALLS, _VALUES = 40, 12
+"""Different calls kept of a function, and behind them those that bring a parameter one of its first so many values."""
 MOST_CHARS = 800
 """Characters of a call's arguments, and of what it returns."""
-_LOOKED_AT = 200
-"""Calls of a function by one test whose arguments are looked at."""
+_LOOKED_AT, _LOOKED_AT_WHEN_FULL = 200, 8
+"""Calls of a function by one test whose arguments are looked at, at first and behind the first `_CALLS` calls."""
 TEST_SECONDS = 20
-"""Wall seconds of one test."""
+"""CPU seconds of one test."""
 
 
 class RecordedCall(msgspec.Struct, frozen=True):
@@ -56,7 +54,7 @@ class SeenOfFunction(msgspec.Struct, frozen=True, kw_only=True):
     seen: int
     """Calls."""
     tests: tuple[str, ...]
-    """Tests that reach it; at most a hundred."""
+    """Tests that reach it."""
     crossing: int
     """Calls looked at whose arguments are plain values."""
     changes: bool
@@ -76,11 +74,25 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """Time was up before all tests had run."""
     why_none: str = ""
     """Why there is nothing; empty where the run ended."""
+    starting: tuple[str, ...] = ()
+    """Tests that start processes, which may reach any function."""
     functions: tuple[SeenOfFunction, ...] = ()
 
     def by_place(self) -> dict[tuple[str, int], SeenOfFunction]:
         """Functions by path and first line."""
         return {(one.path, one.line): one for one in self.functions}
+
+
+class _ToldOfFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """What the recorder writes of a function: tests by their numbers."""
+
+    path: str
+    line: int
+    seen: int
+    tests: tuple[int, ...]
+    crossing: int
+    changes: bool
+    calls: tuple[RecordedCall, ...]
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +102,18 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     tests: int
     failed: dict[str, str]
     cut: bool
-    functions: tuple[SeenOfFunction, ...]
+    names: list[str]
+    starting: list[int]
+    functions: tuple[_ToldOfFunction, ...]
+
+    def functions_named(self) -> tuple[SeenOfFunction, ...]:
+        """The same with the tests' names, of tests alone."""
+        made = []
+        for one in self.functions:
+            fields = {name: getattr(one, name) for name in one.__struct_fields__}
+            fields["tests"] = tuple(self.names[number] for number in one.tests if number >= 0)
+            made.append(SeenOfFunction(**fields))
+        return tuple(made)
 
 
 def record_tests(
@@ -102,7 +125,7 @@ def record_tests(
         tree: laid out in the jail's scratch folder.
         modules: files whose functions are recorded.
         sandbox: whose limits allow pytest and what the tests import.
-        seconds: wall time of the whole run.
+        seconds: CPU time of the whole run.
 
     Raises:
         SandboxError: the machine failed.
@@ -116,16 +139,17 @@ def record_tests(
         "modules": [module.path for module in modules],
         "tests": tests,
         "options": {
-            "calls": MOST_CALLS,
+            "calls": _CALLS,
+            "values": _VALUES,
             "chars": MOST_CHARS,
             "looked_at": _LOOKED_AT,
+            "looked_at_when_full": _LOOKED_AT_WHEN_FULL,
             "seconds": seconds,
-            "tests": MOST_TESTS,
             "test_seconds": TEST_SECONDS,
         },
     }
     outcome = sandbox.script(
-        runner_source("recorder"), json.dumps(given), wall_s=seconds + 3 * TEST_SECONDS, cpu_s=seconds
+        runner_source("recorder"), json.dumps(given), wall_s=4 * seconds, cpu_s=seconds + 3 * TEST_SECONDS
     )
     return _read(outcome)
 
@@ -155,7 +179,13 @@ def _read(outcome: Outcome) -> Recording:
             (f"{name}: {why}" for name, why in told.failed.items()), f"pytest's exit code {told.exit_code}"
         )
         return Recording(failed=told.failed, why_none=f"no test could be run: {first}")
-    return Recording(tests=told.tests, failed=told.failed, cut=told.cut, functions=told.functions)
+    return Recording(
+        tests=told.tests,
+        failed=told.failed,
+        cut=told.cut,
+        starting=tuple(told.names[number] for number in told.starting),
+        functions=told.functions_named(),
+    )
 
 
 # --------------------------------------------------------------------------- Recorded arguments as calls again.

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 200
 """Parts of one argument."""
+_STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"})
+"""Audit events of a process that is started."""
 _RESUME_AT_START = 0
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 
@@ -88,12 +91,14 @@ class SeenFunction:
         self.rest = extra.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
         self.named = extra.pop(0) if code.co_flags & inspect.CO_VARKEYWORDS else ""
         self.yields = bool(code.co_flags & inspect.CO_GENERATOR)
-        self.tests: dict[str, int] = {}
+        self.tests: set[int] = set()
         self.calls: dict[str, dict[str, Any]] = {}
         """By the text of the arguments."""
+        self.values: dict[str, set[str]] = {}
+        """Of each parameter, the values in these calls."""
         self.seen = self.crossing = 0
         """Calls, and those of them whose arguments are plain, while they were looked at."""
-        self.last_test, self.looked_at = "", 0
+        self.last_test, self.looked_at = -1, 0
         """The test that called it last, and how many calls of that were looked at."""
         self.changes = False
         """Whether a call left its arguments other than it found them."""
@@ -111,10 +116,13 @@ class Hook:
     def __init__(self, root: str, modules: set[str], options: dict[str, Any]) -> None:
         self._root, self._modules, self._options = root, modules, options
         self._known: dict[CodeType, SeenFunction | None] = {}
+        self._by_place: dict[tuple[str, int, str], SeenFunction] = {}
         self._open: dict[FrameType, tuple[SeenFunction, str, Any]] = {}
         self._returns = {number for number, name in enumerate(_opnames()) if name in _RETURNS}
-        self.test = ""
-        self.functions: list[SeenFunction] = []
+        self.test = -1
+        """Which test runs, by number; -1 for none."""
+        self.starting: set[int] = set()
+        """Tests that start processes, in which nothing is seen."""
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
         """Take note of a call or a return."""
@@ -128,30 +136,53 @@ class Hook:
 
     def _look(self, code: CodeType) -> SeenFunction | None:
         path = code.co_filename.removeprefix(self._root)
-        ours = path in self._modules and "<" not in code.co_qualname
-        seen = self._known[code] = SeenFunction(code, path) if ours else None
-        if seen is not None:
-            self.functions.append(seen)
-        return seen
+        place = (path, code.co_firstlineno, code.co_qualname)
+        if path not in self._modules or "<" in code.co_qualname:
+            self._known[code] = None
+        else:  # a module that is loaded again has the same functions
+            self._known[code] = self._by_place.setdefault(place, SeenFunction(code, path))
+        return self._known[code]
+
+    @property
+    def functions(self) -> list[SeenFunction]:
+        """All that were called, as they stand in their files."""
+        return [self._by_place[place] for place in sorted(self._by_place)]
+
+    def audit(self, event: str, arguments: object) -> None:
+        """Take note of a test that starts a process."""
+        if event in _STARTS and self.test >= 0:
+            self.starting.add(self.test)
 
     def _called(self, seen: SeenFunction, frame: FrameType) -> None:
         if seen.yields and seen.opcodes[frame.f_lasti + 1] & 3 != _RESUME_AT_START:
             return  # a generator goes on
         seen.seen += 1
-        if self.test in seen.tests or len(seen.tests) < self._options["tests"]:
-            seen.tests[self.test] = seen.tests.get(self.test, 0) + 1
+        seen.tests.add(self.test)
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
         seen.last_test = self.test
-        if len(seen.calls) >= self._options["calls"] or seen.looked_at > self._options["looked_at"]:
+        full = len(seen.calls) >= self._options["calls"]
+        if seen.looked_at > self._options["looked_at_when_full" if full else "looked_at"]:
             return
         arguments = _arguments(seen, frame)
         text = None if arguments is None else plain_within(arguments, self._options["chars"])
-        if text is None:
+        if arguments is None or text is None:
             return
         seen.crossing += 1
-        if text not in seen.calls:
+        if text not in seen.calls and (self._holds_new_value(seen, arguments) or not full):
             seen.calls[text] = {"arguments": text, "kind": "items" if seen.yields else "", "result": None}
             self._open[frame] = (seen, text, arguments)
+
+    def _holds_new_value(self, seen: SeenFunction, arguments: tuple[Any, ...]) -> bool:
+        """Whether a parameter has a value that it has in no call before, and few of it are known."""
+        named, rest, more = arguments
+        fresh = False
+        for name, value in {**named, **more, "*": rest}.items():
+            known = seen.values.setdefault(name, set())
+            if len(known) < self._options["values"]:
+                text = plain_within(value, self._options["chars"]) or ""
+                fresh = fresh or text not in known
+                known.add(text)
+        return fresh
 
     def _returned(self, frame: FrameType, value: Any) -> None:
         seen, before, arguments = self._open.pop(frame)
@@ -186,31 +217,37 @@ class Plugin:
 
     def __init__(self, hook: Hook, options: dict[str, Any]) -> None:
         self._hook, self._options = hook, options
-        self._end = time.monotonic() + options["seconds"]
+        self._latest = time.monotonic() + 3 * options["seconds"]  # of tests that wait
         self.tests = 0
+        self.names: list[str] = []
         self.failed: dict[str, str] = {}
         self.cut = False
-        self.collected: list[str] = []
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
         """Watch one test with its fixtures."""
-        if time.monotonic() > self._end:
+        seconds = self._options["seconds"]
+        if time.process_time() > seconds or time.monotonic() > self._latest:
             self.cut = True
             item.session.shouldstop = "out of time"
-        self._hook.test = item.nodeid
+        self.names.append(item.nodeid)
+        self._hook.test = len(self.names) - 1
         yield
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
-        """Watch the test itself, for so many seconds."""
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.setitimer(signal.ITIMER_REAL, self._options["test_seconds"])
+        """Watch the test itself, for so many CPU seconds; wall time ends only what waits."""
+        for number, timer, times in ((signal.SIGPROF, signal.ITIMER_PROF, 1), (signal.SIGALRM, signal.ITIMER_REAL, 4)):
+            signal.signal(number, _too_long)
+            signal.setitimer(timer, times * self._options["test_seconds"])
+        threading.setprofile(self._hook)
         sys.setprofile(self._hook)
         try:
             yield
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type]  # ends it, as of `sys.setprofile`
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -236,6 +273,7 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
     os.chdir(root)
     sys.path[:0] = [root, os.path.join(root, given["import_root"])]  # noqa: PTH118
     hook = Hook(f"{root}/", set(given["modules"]), given["options"])
+    sys.addaudithook(hook.audit)
     for arguments in main_arguments(root, given["tests"]):
         plugin = Plugin(hook, given["options"])
         try:
@@ -249,6 +287,8 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
         "tests": plugin.tests,
         "failed": dict(sorted(plugin.failed.items())),
         "cut": plugin.cut,
+        "names": plugin.names,
+        "starting": sorted(hook.starting),
         "functions": [
             {
                 "path": seen.path,
@@ -259,8 +299,7 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
                 "changes": seen.changes,
                 "calls": list(seen.calls.values()),
             }
-            for seen in sorted(hook.functions, key=lambda seen: (seen.path, seen.line))
-            if seen.seen
+            for seen in hook.functions
         ],
     }
 

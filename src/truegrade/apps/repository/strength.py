@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.apps.repository.build import RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
+from truegrade.apps.repository.build import PROCESSES, RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
 from truegrade.apps.repository.functions import (
-    MOST_TESTS,
     TEST_SECONDS,
     UNREACHED,
     FunctionPlace,
@@ -44,8 +43,8 @@ _SURVEY = "survey.json"
 _SURVEY_SECONDS = 900.0
 _BATCH = 120
 """Mutants of one call of the jail."""
-_PROCESSES = 32
-"""That forks and the programs which tests start may be at once."""
+_STARTING_S = 10.0
+"""Wall seconds of the tests that start processes, of which each function's mutants have to run all that fit."""
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 NO_MUTANT, NONE_DECIDED = "no mutant of it can be made", "no mutant of it was decided"
 _DECIDED_BY_MUTANTS = frozenset({NO_MUTANT, NONE_DECIDED})
@@ -181,6 +180,7 @@ class WarmTests:
             {
                 "path": function.module.path, "line": function.first_line, "name": function.name,
                 "tests": tests, "mutants": variants, "removed": without_body(function.node),
+                "lines": (function.node.lineno, function.node.end_lineno), "column": function.node.col_offset,
             }
             for function, tests, variants in places
         ]  # fmt: skip
@@ -212,7 +212,7 @@ class WarmTests:
 def open_sandbox(inventory: Inventory, workers: int | None, *, allow_unsafe: bool) -> Sandbox:
     """A sandbox in which the tests of a tree may run and fork."""
     packages = packages_with_tests(inventory.tree)
-    limits = Limits(packages=packages, output_bytes=RECORDED_BYTES, processes=_PROCESSES)
+    limits = Limits(packages=packages, output_bytes=RECORDED_BYTES, processes=PROCESSES)
     return Sandbox(limits, workers, allow_unsafe=allow_unsafe)
 
 
@@ -282,7 +282,7 @@ def measure_functions(
         missing: list[ToMeasure] = []
         for function in inventory.functions:
             known = earlier.get((function.id, function.node.lineno))
-            asked = known or to_measure(function, survey, options)
+            asked = known or to_measure(function, survey, options, inventory.recording.starting)
             if isinstance(asked, str):
                 asked = _result(function, key, why_none=asked)
                 journal.append(asked)
@@ -311,20 +311,46 @@ def _batches(functions: Sequence[ToMeasure]) -> Iterator[list[ToMeasure]]:
         yield batch
 
 
-def to_measure(function: FunctionPlace, survey: TestSurvey, options: StrengthOptions) -> ToMeasure | str:
-    """The mutants of a function and the tests that decide about them, or why there are none."""
+def to_measure(
+    function: FunctionPlace, survey: TestSurvey, options: StrengthOptions, starting: Sequence[str] = ()
+) -> ToMeasure | str:
+    """The mutants of a function and the tests that decide about them, or why there are none.
+
+    Args:
+        function: any.
+        survey: of the tests.
+        options: what to measure.
+        starting: tests that start processes.
+    """
     if function.seen is None:
         return UNREACHED
     reaching = [test for test in function.seen.tests if test in survey.took]
-    if len(function.seen.tests) >= MOST_TESTS:  # more reach it than were noted
-        reaching += [test for test in survey.took if test not in {*reaching}]
     if not reaching:
         return "every test that reaches it fails or is flaky"
     original, mutants = mutants_to_try(function, options)
     if not mutants:
         return NO_MUTANT
-    tests = sorted(reaching, key=lambda test: survey.took[test][1])
-    return ToMeasure(function=function, original=original, mutants=tuple(mutants), tests=tuple(tests))
+    return ToMeasure(
+        function=function,
+        original=original,
+        mutants=tuple(mutants),
+        tests=(*_fastest_first(reaching, survey), *_starting_processes(starting, survey, {*reaching})),
+    )
+
+
+def _fastest_first(tests: Iterable[str], survey: TestSurvey) -> list[str]:
+    return sorted(tests, key=lambda test: survey.took[test][1])
+
+
+def _starting_processes(starting: Iterable[str], survey: TestSurvey, others: set[str]) -> list[str]:
+    """The fastest tests, for so many seconds together, that may reach any function in a process that they start."""
+    left, kept = _STARTING_S, []
+    for test in _fastest_first((one for one in starting if one in survey.took and one not in others), survey):
+        left -= survey.took[test][1]
+        if left < 0:
+            break
+        kept.append(test)
+    return kept
 
 
 def mutants_to_try(function: FunctionPlace, options: StrengthOptions) -> tuple[str, list[Mutant]]:

@@ -18,8 +18,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from random import Random
 from types import CodeType, FunctionType
@@ -93,7 +93,8 @@ class Server:
     """
 
     def __init__(self, session: Any, root: str) -> None:
-        self._session = session
+        self._root = root
+        self._versions = 1_000_000_000
         self.items = {item.nodeid: item for item in session.items}
         self._limits: dict[str, tuple[float, float]] = {}
         self._functions: dict[tuple[str, int, str], list[FunctionType]] = {}
@@ -143,7 +144,8 @@ class Server:
             if not why:
                 self._run(names, tell, go_on=all_tests)
 
-        told, end = forked(work, self._wall(names))
+        with self._written(place, code):
+            told, end = forked(work, self._wall(names))
         why = told[0][0] if told else "its fork ended before any test"
         if why:
             return ["not applicable", "", why, []]
@@ -153,6 +155,28 @@ class Server:
             done = {one[0] for one in told[1:]}
             failed += [name for name in names if name not in done and (all_tests or not failed)][:1]
         return [status, failed[0] if failed else "", "", failed]
+
+    @contextmanager
+    def _written(self, place: dict[str, Any], code: str) -> Iterator[None]:
+        """A mutant in its file, for modules that are loaded again and for processes that tests start."""
+        path = self._root + place["path"]
+        with open(path, "rb") as file:  # noqa: PTH123
+            before = file.read()
+        begin, end = place["lines"]
+        lines = before.split(b"\n")
+        lines[begin - 1 : end] = [b" " * place["column"] + line.encode() for line in code.splitlines()]
+        try:
+            self._write(path, b"\n".join(lines))
+            yield
+        finally:
+            self._write(path, before)
+
+    def _write(self, path: str, text: bytes) -> None:
+        """Write a file with a time that no other version of it has, so that none is taken from a cache."""
+        with open(path, "wb") as file:  # noqa: PTH123
+            file.write(text)
+        self._versions += 1
+        os.utime(path, (self._versions, self._versions))
 
     def _run(self, names: Sequence[str], tell: Callable[[Told], None], *, go_on: bool) -> None:
         """Run tests here, in the fork, telling how each ended; once one has failed, no other unless to go on."""
