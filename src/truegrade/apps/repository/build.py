@@ -6,14 +6,16 @@ import hashlib
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeVar, get_args
 
 import msgspec
 
+from truegrade.apps.repository.deciding_mutants import LEAST_STRENGTH, StrengthFloor
 from truegrade.apps.repository.functions import (
     FunctionPlace,
     ParsedModule,
@@ -66,6 +68,8 @@ class RepositoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Of generated and drawn calls, and of the functions drawn."""
     inputs: int = 3
     """Calls of a problem of kind *predict*."""
+    least: float = LEAST_STRENGTH
+    """Share of mutants that what decides has to refuse."""
 
 
 class PartOfFunction(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +91,10 @@ class FunctionPart(PartOfFunction, frozen=True, kw_only=True):
     """By kind, as one line of JSON."""
     left_out: dict[str, str]
     """By kind, why there is no row."""
+
+
+SuiteRefusals = Mapping[tuple[str, int], Mapping[str, bool]]
+"""By id and line of a function, and by mutant, whether the tests that reach the function refuse it."""
 
 
 class RecordingPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,6 +204,7 @@ def build_functions(
     inventory: Inventory,
     options: RepositoryOptions,
     folder: Path,
+    suite: SuiteRefusals = MappingProxyType({}),
     *,
     workers: int | None = None,
     allow_unsafe: bool = False,
@@ -208,6 +217,7 @@ def build_functions(
         inventory: of the tree.
         options: what to build.
         folder: where results lie.
+        suite: what the repository's own tests make of mutants; a problem has to refuse nearly as many.
         workers: programs run at once.
         allow_unsafe: as `Sandbox` takes it.
         progress: told, function by function, whether there is no row of it.
@@ -217,8 +227,9 @@ def build_functions(
         SandboxError: the machine failed.
     """
     with two_jails(inventory, workers, allow_unsafe=allow_unsafe) as (first, second):
-        key = key_of(inventory.tree, first, options.kinds, options.seed, options.inputs)
-        work = _FunctionWork(inventory, options, TwoJails(first, second), key)
+        asked = (options.kinds, options.seed, options.inputs, options.least, sorted(suite.items()))
+        key = key_of(inventory.tree, first, *asked)
+        work = _FunctionWork(inventory, options, suite, TwoJails(first, second), key)
         path = folder / _PARTS
         earlier = finished_parts(path, FunctionPart, key, notice)
         parts: list[FunctionPart] = []
@@ -293,9 +304,12 @@ def _in_the_order_of(
 class _FunctionWork:
     """What is done for each function."""
 
-    def __init__(self, inventory: Inventory, options: RepositoryOptions, jails: TwoJails, key: str) -> None:
+    def __init__(
+        self, inventory: Inventory, options: RepositoryOptions, suite: SuiteRefusals, jails: TwoJails, key: str
+    ) -> None:
         tree = inventory.tree
         self._tree, self._options, self._jails, self._key = tree, options, jails, key
+        self._suite = suite
         self._package = Package(inventory.modules)
         self._modules = inventory.modules
         self._literals = TreeLiterals(tree.files)
@@ -338,8 +352,8 @@ class _FunctionWork:
         except (NotRecorded, *_UNWORKABLE) as refusal:
             outside = _why(refusal)
             try:
-                seed = self._options.seed
-                decided = decide_by_tests(function, self._side, self._tree, self._jails, seed)
+                seed, floor = self._options.seed, self._floor(function)
+                decided = decide_by_tests(function, self._side, self._tree, self._jails, seed, floor)
             except (NotRecorded, *_UNWORKABLE) as other:
                 why = _why(other)
                 yield from ((kind, why if why == outside else f"{why}: by calls: {outside}") for kind in kinds)
@@ -355,7 +369,12 @@ class _FunctionWork:
             why = "nothing was recorded"
         if why:
             raise NotRecorded(why)
-        return decide_by_calls(function, self._package, self._literals, self._jails, self._options.seed)
+        seed, floor = self._options.seed, self._floor(function)
+        return decide_by_calls(function, self._package, self._literals, self._jails, seed, floor)
+
+    def _floor(self, function: FunctionPlace) -> StrengthFloor:
+        whole = self._suite.get((function.id, function.node.lineno), {})
+        return StrengthFloor(least=self._options.least, whole=whole)
 
 
 _UNWORKABLE = (RecursionError, SyntaxError, ValueError)

@@ -23,7 +23,7 @@ from truegrade.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from truegrade.apps.repository.build import BuiltFunctions, Inventory
+    from truegrade.apps.repository.build import BuiltFunctions, Inventory, SuiteRefusals
     from truegrade.apps.repository.strength import StrengthOptions, SuiteSummary
     from truegrade.datasets.executions import Refused
     from truegrade.pipeline.verdicts import Progress
@@ -44,6 +44,8 @@ _SHOWN_FAILED = 5
 )
 @click.option("--inputs", default=3, show_default=True, type=click.IntRange(min=2),
               help="Number of calls of each problem of kind predict.")  # fmt: skip
+@click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0, 1),
+              help="Leave functions out whose problems refuse a smaller share of mutants.")  # fmt: skip
 @workers_option
 @click.option("--verbose", is_flag=True, help="Print the reason for each function that was left out.")
 @unsafe_option
@@ -83,10 +85,11 @@ def build_repository(
         if why := inventory.recording.why_none:
             notice(f"{why}; problems of kind predict are made with drawn calls")
     watch = progress_for(as_json)
+    suite = _refused_by_suite(inventory, options.seed, out, workers, unsafe, watch)
     watch.start("build", total=len(inventory.functions), done=0)
     try:
         built = build_functions(
-            inventory, options, out, workers=workers, allow_unsafe=unsafe,
+            inventory, options, out, suite, workers=workers, allow_unsafe=unsafe,
             progress=lambda failed: watch.advance(failed=failed), notice=notice,
         )  # fmt: skip
     finally:
@@ -100,6 +103,41 @@ def build_repository(
     if not files:
         hint = "" if verbose or as_json else "; --verbose prints the reason for each function"
         raise UserError(f"{out}: no problem could be made{hint}")
+
+
+def _refused_by_suite(
+    inventory: Inventory, seed: int, out: Path, workers: int | None, unsafe: bool, watch: Progress
+) -> SuiteRefusals:
+    """What the repository's own tests make of mutants; nothing where they do not run again and again."""
+    from truegrade.apps.repository.strength import (
+        KILLED,
+        StrengthOptions,
+        measure_functions,
+        open_sandbox,
+        survey_tests,
+    )
+    from truegrade.errors import UserError
+
+    with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
+        try:
+            survey = survey_tests(inventory, sandbox, out, seed)
+        except UserError as fault:
+            notice(f"{fault}; so what problems refuse is not held against the whole suite")
+            return {}
+        watch.start("mutants", total=len(inventory.functions), done=0)
+        try:
+            results = measure_functions(
+                inventory, survey, StrengthOptions(seed=seed), sandbox, out,
+                progress=lambda failed: watch.advance(failed=failed), notice=notice,
+            )  # fmt: skip
+        finally:
+            watch.finish()
+    return {
+        (one.id, one.line): {
+            mutant.id: mutant.status in KILLED for mutant in one.mutants if mutant.status in {*KILLED, "survived"}
+        }
+        for one in results
+    }
 
 
 def tell_inventory(inventory: Inventory) -> None:

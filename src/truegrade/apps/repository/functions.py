@@ -25,7 +25,7 @@ from truegrade.sandbox.outcome import Outcome
 
 
 _CALLS, _VALUES = 40, 12
-"""Different calls kept of a function, and behind them those that bring a parameter one of its first so many values."""
+"""Different calls kept of a function; behind them those that give a parameter one of its first so many values."""
 MOST_CHARS = 800
 """Characters of a call's arguments, and of what it returns."""
 _LOOKED_AT, _LOOKED_AT_WHEN_FULL = 200, 8
@@ -391,6 +391,14 @@ def undecorated(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef
     made = copy.copy(node)
     made.decorator_list = []
     return made
+
+
+def bare_function(function: FunctionPlace) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """A copy of a definition without decorators and docstring."""
+    bare = undecorated(function.node)
+    if ast.get_docstring(bare) is not None and len(bare.body) > 1:
+        bare.body = bare.body[1:]
+    return bare
 
 
 def _hangs_on_class(node: ast.AST) -> bool:

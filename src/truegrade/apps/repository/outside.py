@@ -19,6 +19,14 @@ from typing import Any
 
 import msgspec
 
+from truegrade.apps.repository.deciding_mutants import (
+    StrengthFloor,
+    TriedMutant,
+    function_mutants,
+    ignoring_parameters,
+    strength_tags,
+    without_body,
+)
 from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import (
@@ -32,8 +40,6 @@ from truegrade.apps.repository.replaying import (
     replay_calls,
     type_raised,
 )
-from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
-from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.builders.shapes import DictShape, ListShape, NumberShape, Shape, ShapeDrawer, TextShape, shape_of
 from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text, literal_text
@@ -44,7 +50,6 @@ from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import assemble, statements
 from truegrade.records import Answer, FunctionTask, sha256_json
-from truegrade.statistics.intervals import wilson
 
 # ------------------------------ Calls that stand in no file: near recorded ones, within what these have in common.
 
@@ -246,15 +251,18 @@ def _examples(text: str) -> list[str]:
 
 
 LEAST_OUTCOMES = 3
-LEAST_STRENGTH = 0.5
-"""Share of mutants that the calls refuse, below which there is no problem."""
-_GENERATED = 48
+_GENERATED = 64
 """Calls generated of a function, of which the deciding ones are chosen."""
-_MOST_RECORDED, _MOST_GENERATED = 10, 14
+_MOST_RECORDED, _MOST_GENERATED = 24, 40
 """Deciding calls of each sort."""
-_MOST_MUTANTS = 32
+_MOST_MUTANTS, _HELD_OUT = 32, 20
+"""Of a function; of so many of them every second one measures the calls, and all others choose these."""
 _LEAST_SPLIT = 4
-"""Mutants from which on every second one has a part in the choice of the calls, and the others measure it."""
+"""Mutants below which all measure the calls."""
+_VARIED = 6
+"""Recorded calls that get another value for a parameter."""
+_VALUES = 3
+"""Of each parameter, so many that calls are chosen for."""
 _MOST_CALL_CHARS = 700
 
 
@@ -275,16 +283,6 @@ class DecidingCall(msgspec.Struct, frozen=True, kw_only=True):
         return f"assert {equals_exactly.__name__}({call}, {self.outcome.text})\n"
 
 
-class TriedMutant(msgspec.Struct, frozen=True, kw_only=True):
-    """A mutant and what the deciding calls make of it."""
-
-    mutant: Mutant
-    refused_by: int
-    """Calls, or tests."""
-    held_out: bool
-    """Whether it had no part in the choice of what decides, so that it may tell how strong that is."""
-
-
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """A function with calls that decide about answers to it."""
 
@@ -294,6 +292,8 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     mutants: tuple[TriedMutant, ...]
     rewritings: int
     """Behaviour-preserving ones that all calls accept."""
+    whole: Mapping[str, bool]
+    """By mutant, whether the whole suite refuses it."""
 
     @property
     def tests(self) -> str:
@@ -308,20 +308,17 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
         return [one for one in self.mutants if one.held_out]
 
     @property
-    def strength(self) -> tuple[float, float, float]:
-        """The share of these that some call refuses, and the bounds of its 95 % interval."""
-        return strength_of(self.held_out)
-
-    @property
     def row(self) -> dict[str, Any]:
         """What its problems' rows hold, whatever they ask for."""
         tags = {
             "tier": "outside",
-            **strength_tags(self.held_out),
+            **strength_tags(self.held_out, self.whole),
             "calls": str(len(self.calls)),
             "generated": str(sum(call.generated for call in self.calls)),
             "rewritings": str(self.rewritings),
         }
+        if unvaried := unvaried_parameters(self.function, [call.case for call in self.calls]):
+            tags["unvaried"] = " ".join(unvaried)
         return {"prefix": self.prefix, "tests": self.tests, "tags": tags}
 
     def judged(self, source: str, executor: Executor) -> Judgement:
@@ -337,20 +334,13 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
         return grade_by_tests(task, program, executor)
 
 
-def strength_of(mutants: Sequence[TriedMutant]) -> tuple[float, float, float]:
-    """The share of mutants that are refused, and the bounds of its 95 % interval."""
-    refused = sum(bool(one.refused_by) for one in mutants)
-    return (refused / len(mutants), *wilson(refused, len(mutants)))
-
-
-def strength_tags(mutants: Sequence[TriedMutant]) -> dict[str, str]:
-    """The same as tags of a problem."""
-    share, low, high = strength_of(mutants)
-    return {"strength": f"{share:.3f}", "strength_interval": f"{low:.3f}-{high:.3f}", "mutants": str(len(mutants))}
-
-
 def decide_by_calls(
-    function: FunctionPlace, package: Package, literals: TreeLiterals, jails: TwoJails, seed: int
+    function: FunctionPlace,
+    package: Package,
+    literals: TreeLiterals,
+    jails: TwoJails,
+    seed: int,
+    floor: StrengthFloor,
 ) -> Decided:
     """Find calls that decide about answers to a function of a module's top level.
 
@@ -360,6 +350,7 @@ def decide_by_calls(
         literals: all that stand in the tree.
         jails: where programs run.
         seed: of the generated calls.
+        floor: how strong the calls have to be.
 
     Raises:
         NotRecorded: a condition does not hold; the message says which.
@@ -367,30 +358,34 @@ def decide_by_calls(
     if copies := package.copies(function):
         raise NotRecorded(f"its package holds the same function again: {copies[0]}")
     prefix = package.prefix(function)
-    calls = repeating_calls(function, prefix, literals, jails, seed)
+    calls = repeating_calls(function, prefix, literals, jails, seed, more=cases_that_vary(function))
     mutants = function_mutants(function, seed)[:_MOST_MUTANTS]
-    rewritten = rewritings_of(function)
+    rewritten, ignoring = rewritings_of(function), ignoring_parameters(function)
     expected = [call.outcome for call in calls]
-    variants = [*rewritten, without_body(function.node), *(mutant.code for mutant in mutants)]
+    variants = [*rewritten, without_body(function.node), *(mutant.code for mutant in mutants), *ignoring]
     cases = [call.case for call in calls]
     seen = observe_variants(prefix, function.source, function.node.name, variants, cases, expected, jails.first)
     preserved, (removed, *changed) = seen[: len(rewritten)], seen[len(rewritten) :]
     if all_alike(removed, expected):
         raise NotRecorded("no call refuses a removed body")
     refused = [refusing(answers, expected) for answers in changed]
-    shown = range(0, len(mutants), 2) if len(mutants) >= _LEAST_SPLIT else ()
-    chosen = _chosen(calls, accepting(calls, preserved), [refused[number] for number in shown])
+    split = len(mutants) >= _LEAST_SPLIT
+    held_out = range(1, min(len(mutants), _HELD_OUT), 2) if split else range(len(mutants))
+    shown = [each for number, each in enumerate(refused) if number not in held_out]
+    chosen = _chosen(function, calls, accepting(calls, preserved), shown)
     decided = Decided(
         function=function,
         prefix=prefix,
         calls=tuple(calls[number] for number in chosen),
         mutants=tuple(
-            TriedMutant(mutant=mutant, refused_by=len(refused[number] & {*chosen}), held_out=number not in shown)
+            TriedMutant(mutant=mutant, refused_by=len(refused[number] & {*chosen}), held_out=number in held_out)
             for number, mutant in enumerate(mutants)
         ),
         rewritings=sum(answers is not None for answers in preserved),
+        whole=floor.whole,
     )
     _check(decided)
+    floor.check(decided.held_out)
     return decided
 
 
@@ -466,12 +461,16 @@ def accepting(calls: Sequence[DecidingCall], preserved: Sequence[Answers]) -> li
     return [number for number in range(len(calls)) if not any(number in each for each in wrong)]
 
 
-def _chosen(calls: Sequence[DecidingCall], usable: Sequence[int], refused: Sequence[set[int]]) -> list[int]:
-    """Few calls that refuse many mutants and give many outcomes, in their order; half of them generated.
+def _chosen(
+    function: FunctionPlace, calls: Sequence[DecidingCall], usable: Sequence[int], refused: Sequence[set[int]]
+) -> list[int]:
+    """Calls that refuse many mutants and give many outcomes, in their order; half of them generated.
 
-    One after the other the one that refuses most mutants which none before it refuses; of equals one with a new
-    outcome, then a generated one.
+    One after the other the one that refuses most mutants which none before it refuses; of equals the one that
+    brings most parameters another value, then one with a new outcome, then a generated one.
     """
+    given = [_values(function, call.case) for call in calls]
+    taken_values: dict[str, set[str]] = {}
     room = {False: _MOST_RECORDED, True: _MOST_GENERATED}
     taken: list[int] = []
     alive = [*range(len(refused))]
@@ -482,6 +481,7 @@ def _chosen(calls: Sequence[DecidingCall], usable: Sequence[int], refused: Seque
             left,
             key=lambda one: (
                 sum(one in refused[mutant] for mutant in alive),
+                sum(_is_wanted(taken_values.get(name, set()), value) for name, value in given[one].items()),
                 _outcome_key(calls[one]) not in outcomes,
                 calls[one].generated,
                 -one,
@@ -493,10 +493,59 @@ def _chosen(calls: Sequence[DecidingCall], usable: Sequence[int], refused: Seque
         room[calls[best].generated] -= 1
         taken.append(best)
         outcomes.add(_outcome_key(calls[best]))
+        for name, value in given[best].items():
+            taken_values.setdefault(name, set()).add(value)
         alive = [mutant for mutant in alive if best not in refused[mutant]]
     generated = sum(calls[one].generated for one in taken)
     known = [one for one in taken if not calls[one].generated][:generated]
     return sorted([*known, *(one for one in taken if calls[one].generated)])
+
+
+def _is_wanted(known: set[str], value: str) -> bool:
+    return len(known) < _VALUES and value not in known
+
+
+def _values(function: FunctionPlace, case: RecordedCase) -> dict[str, str]:
+    """The text of each parameter's value in a call, its default included."""
+    form = function.form
+    named = {**form.defaults, **dict(zip(form.places, case.args, strict=False)), **case.kwargs}
+    return {name: repr(value) for name, value in named.items()}
+
+
+def unvaried_parameters(function: FunctionPlace, cases: Sequence[RecordedCase]) -> list[str]:
+    """Parameters that have the same value in all calls."""
+    given = [_values(function, case) for case in cases]
+    names = dict.fromkeys(name for each in given for name in each)
+    return [name for name in names if len({each.get(name) for each in given}) == 1]
+
+
+def cases_that_vary(function: FunctionPlace) -> list[RecordedCase]:
+    """Recorded calls with another value for a parameter that has its default in all of them."""
+    recorded = [case for case, _ in function.recorded()]
+    form = function.form
+    bases = [case for case in recorded if len(case.args) <= len(form.first)][:_VARIED]
+    return [
+        RecordedCase(case.args, {**case.kwargs, name: value})
+        for name in unvaried_parameters(function, recorded)
+        if name in form.defaults and name not in form.first
+        for case in bases
+        for value in _others(form.defaults[name], case)
+    ]
+
+
+def _others(default: Any, case: RecordedCase) -> list[Any]:
+    """Values of a default's type, other than it; none where its type does not tell any."""
+    kind = type(default)
+    if kind is bool:
+        return [not default]
+    if kind in (int, float):
+        return [value for value in map(kind, (0, 1, 2, 5, default + 1, -default)) if value != default]
+    if kind is str:
+        return [value for value in ("", "_", "x") if value != default]
+    if kind in (tuple, list):
+        texts = [value for value in (*case.args, *case.kwargs.values()) if type(value) is str]
+        return [kind([word]) for text in texts[:1] for word in text.split()[:2]]
+    return []
 
 
 def _outcome_key(call: DecidingCall) -> tuple[str, str | None]:
@@ -518,28 +567,6 @@ def _check(decided: Decided) -> None:
     usual = known.most_common(1)[0][0] if known else ("", None)
     if sum(_outcome_key(call) != usual for call in generated) < 2:
         raise NotRecorded("a table of its recorded calls would do")
-    if not decided.held_out:
-        raise NotRecorded("no mutant of it can be made, so that nothing tells how strong its calls are")
-    if decided.strength[0] < LEAST_STRENGTH:
-        raise NotRecorded("its calls refuse fewer than half of its mutants")
-
-
-def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
-    """The mutants of a function, in an order that is drawn by the seed."""
-    try:
-        return drawn_mutants(normalised(function.source), function.id, seed)
-    except (NotAProgram, RecursionError):
-        return []
-
-
-def drawn_mutants(source: str, name: str, seed: int) -> list[Mutant]:
-    """The mutants of a source in their own layout, in an order that seed and name draw.
-
-    Raises:
-        NotAProgram, RecursionError: as `mutants_of`.
-    """
-    found = mutants_of(source, MutationOptions(operators=(*OPERATORS, *WIDER_OPERATORS)))
-    return sorted(found, key=lambda one: sha256_json([seed, name, one.id]))
 
 
 def rewritings_of(function: FunctionPlace) -> list[str]:
@@ -559,9 +586,3 @@ def rewritings_of(function: FunctionPlace) -> list[str]:
         except (SyntaxError, RecursionError, ValueError):
             continue
     return made
-
-
-def without_body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """A function of the same parameters that does nothing."""
-    arguments = ast.unparse(node.args)
-    return f"def {node.name}({arguments}):\n    pass\n"

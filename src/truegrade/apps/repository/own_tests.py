@@ -8,23 +8,22 @@ forge them: such a verdict says so, and a report keeps it apart from those of th
 from __future__ import annotations
 
 import ast
-import copy
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from random import Random
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, ParsedModule
-from truegrade.apps.repository.outside import (
-    LEAST_STRENGTH,
+from truegrade.apps.repository.deciding_mutants import (
+    StrengthFloor,
     TriedMutant,
     function_mutants,
-    strength_of,
+    ignoring_parameters,
     strength_tags,
     without_body,
 )
+from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, ParsedModule
 from truegrade.apps.repository.packing import Package, imported_names
 from truegrade.apps.repository.replaying import TwoJails
 from truegrade.apps.repository.source import (
@@ -34,25 +33,25 @@ from truegrade.apps.repository.source import (
     installed_packages,
     suite_files,
 )
+from truegrade.apps.repository.suite_text import shuffled, suite_text
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.errors import BadRecord
 from truegrade.extraction.parsing import unix_newlines
-from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import assemble
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
 from truegrade.grading.suite_reference import ReferencesShown
-from truegrade.grading.suite_runs import SuiteRun, run_suite
+from truegrade.grading.suite_runs import MOST_TESTS, SuiteRun, run_suite
 from truegrade.records import Answer, Reason, SuiteTask
 
 MODULE = "truegrade_answer"
 """Name of the program's module, which no test imports."""
 LEAST_MUTANTS = 5
-_MOST_MUTANTS = 8
-_MOST_TESTS = 20
-"""Of a function: the first of its file."""
+_MOST_MUTANTS = 20
+"""Every second of them tells how strong the tests are, and the others have a part in their choice."""
+_MOST_FILES = 8
 _MOST_CHARS = 400_000
 """Of a module of tests, and of the files that it reads."""
 _MOST_FILE_BYTES = 100_000
@@ -76,7 +75,10 @@ class TestSide:
         self.by_path: dict[str, ParsedModule] = {}
         helpers = []
         for path in sorted(path for path in tree.files if path.endswith(".py") and path not in own):
-            for name in _names_of(path, tree):
+            names = [*_names_of(path, tree)]
+            if not names and path in self.suites:  # no test imports it, but pytest runs it
+                names = ["_".join(re.findall(r"\w+", path))]
+            for name in names:
                 if (module := _parsed(path, name, tree)) is not None:
                     self.by_path.setdefault(path, module)
                     helpers.append(module)
@@ -130,17 +132,29 @@ class DecidedByTests(msgspec.Struct, frozen=True, kw_only=True):
     """A function with tests that decide about answers to it."""
 
     function: FunctionPlace
-    file: str
-    """Path of the tests."""
+    files: tuple[str, ...]
+    """Paths of the tests."""
     task: SuiteTask
     packages: tuple[str, ...]
     mutants: tuple[TriedMutant, ...]
+    whole: Mapping[str, bool]
+    """By mutant, whether the whole suite refuses it."""
+
+    @property
+    def held_out(self) -> list[TriedMutant]:
+        """The mutants that tell how strong the tests are."""
+        return [one for one in self.mutants if one.held_out]
 
     @property
     def row(self) -> dict[str, Any]:
         """What its problems' rows hold, whatever they ask for."""
         count = str(len(suite_source(self.task).names))
-        tags = {"tier": "own-tests", **strength_tags(self.mutants), "tests": count, "tests_file": self.file}
+        tags = {
+            "tier": "own-tests",
+            **strength_tags(self.held_out, self.whole),
+            "tests": count,
+            "tests_file": " ".join(self.files),
+        }
         return {**_fields(self.task), "packages": self.packages, "tags": tags}
 
     def judged(self, source: str, executor: Executor) -> Judgement:
@@ -161,9 +175,16 @@ def _program(task: SuiteTask, source: str) -> str:
 
 
 def decide_by_tests(
-    function: FunctionPlace, side: TestSide, tree: SourceTree, jails: TwoJails, seed: int
+    function: FunctionPlace,
+    side: TestSide,
+    tree: SourceTree,
+    jails: TwoJails,
+    seed: int,
+    floor: StrengthFloor,
 ) -> DecidedByTests:
     """Find tests of the repository that decide about answers to a function.
+
+    Kept are those of the file that has most of them, and of each other one that refuses what none before it does.
 
     Args:
         function: of its package.
@@ -171,113 +192,184 @@ def decide_by_tests(
         tree: the repository.
         jails: where programs run; pytest is there.
         seed: of the mutants.
+        floor: how strong they have to be.
 
     Raises:
         NotRecorded: there are none; the message says why.
     """
-    path, wanted = _tests_of(function, side)
-    sources = side.sources(path)
-    others = sorted({name for module in sources for name in imported_names(module)})
-    if copies := side.package.copies(function, others):
-        raise NotRecorded(f"the same function stands where its tests reach: {copies[0]}")
-    texts = [*side.package.texts(function.module.dotted, *others), *(module.file.text for module in sources)]
-    packages = installed_packages(imported_tops(texts) - {"pytest"}, tree.name)
+    by_file = _tests_of(function, side)
     if not installed_packages(["pytest"], tree.name):
         raise NotRecorded("pytest needs its package")
-    prefix = side.package.prefix(function, others, as_code=True)
-    trial = _Trial(
-        function, sources, {"prefix": prefix, "packages": packages, "files": side.files(path, sources)}, jails
-    )
-    task, cpu_s = trial.passing(wanted)
-    removed = trial.run(task, without_body(function.node), cpu_s)
-    if removed.reason is Reason.PASSED:
-        raise NotRecorded("its tests accept a removed body")
-    mutants = function_mutants(function, seed)[:_MOST_MUTANTS]
+    mutants = function_mutants(function, seed)
     if len(mutants) < LEAST_MUTANTS:
         raise NotRecorded(f"fewer than {LEAST_MUTANTS} mutants of it can be made")
-    runs = [trial.run(task, mutant.code, cpu_s) for mutant in mutants]
-    tried = tuple(
-        TriedMutant(mutant=mutant, refused_by=_refusals(run), held_out=True)
-        for mutant, run in zip(mutants, runs, strict=True)
-    )
-    if strength_of(tried)[0] < LEAST_STRENGTH:
-        raise NotRecorded("its tests refuse fewer than half of its mutants")
-    return DecidedByTests(function=function, file=path, task=task, packages=packages, mutants=tried)
+    held_out, shown = mutants[1:_MOST_MUTANTS:2], mutants[0:_MOST_MUTANTS:2]
+    trial = _Trial(function, side, tree.name, jails)
+    variants = [without_body(function.node), *ignoring_parameters(function), *(one.code for one in shown)]
+    task, refusals = _strongest(trial, by_file, variants)
+    if not refusals[0]:
+        raise NotRecorded("its tests accept a removed body")
+    tried = [
+        TriedMutant(mutant=mutant, refused_by=trial.refusals(task, mutant.code), held_out=True)
+        for mutant in held_out
+    ]
+    tried += [
+        TriedMutant(mutant=mutant, refused_by=count, held_out=False)
+        for mutant, count in zip(shown, refusals[-len(shown) :], strict=True)
+    ]
+    made = DecidedByTests(
+        function=function, files=task.paths, task=task.suite, packages=task.packages, mutants=tuple(tried),
+        whole=floor.whole,
+    )  # fmt: skip
+    floor.check(made.held_out)
+    return made
 
 
-def _refusals(run: SuiteRun) -> int:
-    """Tests that refuse a program; where none comes to an end, all of them together count as many."""
-    if not run.tests:
-        return _MOST_TESTS
-    return 0 if run.reason is Reason.PASSED else max(1, sum(letter in "FE" for letter in run.tests))
-
-
-def _tests_of(function: FunctionPlace, side: TestSide) -> tuple[str, set[str]]:
-    """The file that has most of the tests that reach a function, and their names in it.
+def _tests_of(function: FunctionPlace, side: TestSide) -> dict[str, set[str]]:
+    """The names of the tests that reach a function, by file: first the file that has most of them.
 
     Raises:
-        NotRecorded: there is none.
+        NotRecorded: there are none.
     """
     if function.obstacle:
         raise NotRecorded(function.obstacle)
     if function.seen is None:
         raise NotRecorded(UNREACHED)
-    found: dict[str, list[str]] = defaultdict(list)
+    found: dict[str, set[str]] = defaultdict(set)
     for test in function.seen.tests:
         path, _, name = test.partition("[")[0].partition("::")
         if path in side.suites and path in side.by_path:
-            found[path].append(name.replace("::", "."))
+            found[path].add(name.replace("::", "."))
     if not found:
         raise NotRecorded("only doctests reach it")
-    path = max(sorted(found), key=lambda one: len(found[one]))
-    return path, {*found[path]}
+    return {path: found[path] for path in sorted(found, key=lambda one: (-len(found[one]), one))[:_MOST_FILES]}
+
+
+def _strongest(trial: _Trial, by_file: Mapping[str, set[str]], variants: Sequence[str]) -> tuple[_Kept, list[int]]:
+    """The tests that refuse most variants, and how many of them refuse each.
+
+    Raises:
+        NotRecorded: no test passes.
+    """
+    kept: dict[str, set[str]] = {}
+    task: _Kept | None = None
+    refusals = [0] * len(variants)
+    why = None
+    for path, names in by_file.items():
+        try:
+            alone = trial.passing({path: names})
+        except NotRecorded as refusal:
+            why = why or refusal
+            continue
+        if task is None:
+            task, refusals, kept = alone, [trial.refusals(alone, one) for one in variants], {path: alone.names}
+            continue
+        new = {place: trial.refusals(alone, variants[place]) for place, count in enumerate(refusals) if not count}
+        if not any(new.values()):
+            continue
+        try:
+            task = trial.passing({**kept, path: alone.names})
+        except NotRecorded:  # the two files do not go together
+            continue
+        kept[path] = alone.names
+        refusals = [new.get(place, count) for place, count in enumerate(refusals)]
+    if task is None:
+        raise why or NotRecorded("no test of it passes")
+    return task, refusals
+
+
+class _Kept(NamedTuple):
+    """Tests that pass on a function whenever they are run."""
+
+    suite: SuiteTask
+    paths: tuple[str, ...]
+    names: set[str]
+    packages: tuple[str, ...]
+    cpu_s: float
+    """CPU seconds of a run of a mutant."""
 
 
 class _Trial:
     """Runs of the tests of one function."""
 
-    def __init__(
-        self,
-        function: FunctionPlace,
-        sources: Sequence[ParsedModule],
-        fields: dict[str, Any],
-        jails: TwoJails,
-    ) -> None:
-        self._function, self._sources, self._fields, self._jails = function, sources, fields, jails
+    def __init__(self, function: FunctionPlace, side: TestSide, own: str, jails: TwoJails) -> None:
+        self._function, self._side, self._own, self._jails = function, side, own, jails
 
-    def passing(self, wanted: set[str]) -> tuple[SuiteTask, float]:
-        """The tests that pass on the function whenever they are run, and the CPU seconds of a run of a mutant.
+    def passing(self, wanted: Mapping[str, set[str]]) -> _Kept:
+        """The tests that pass on the function whenever they are run.
+
+        Args:
+            wanted: by file, ``Class.test``.
 
         Raises:
             NotRecorded: there are none.
         """
-        task = self._task(wanted)
-        if len(names := suite_source(task).names) > _MOST_TESTS:
-            task = self._task({*names[:_MOST_TESTS]}, exact=True)
-        first = self.run(task, self._function.source, _CPU_S)
+        fields = self._fields(wanted)
+        files = [(self._side.sources(path), names) for path, names in wanted.items()]
+        task = self._task(files, fields)
+        if len(names := suite_source(task).names) > MOST_TESTS:
+            if len(wanted) > 1:
+                raise NotRecorded(f"together they have more than {MOST_TESTS} tests")
+            task = self._task([(files[0][0], names[:MOST_TESTS])], fields, exact=True)
+        first = self._run(task, self._function.source, _CPU_S)
         if not first.tests:
             raise NotRecorded(f"its tests do not run without their tree: {first.detail[:200]}")
-        kept = {name for name, letter in zip(suite_source(task).names, first.tests, strict=False) if letter == "P"}
+        names = suite_source(task).names
+        kept = {name for name, letter in zip(names, first.tests, strict=False) if letter == "P"}
         if not kept:
             raise NotRecorded(f"none of its tests passes without its tree: {first.detail[:200]}")
+        if len(kept) < len(names) or first.tests[-1] not in "-P":
+            if len(wanted) > 1:
+                raise NotRecorded("not all of its tests pass together")
+            task = self._task([(files[0][0], kept)], fields, exact=True)
         cpu_s = max(_LEAST_CPU_S, _SLOWDOWN * first.outcome.cpu_s)
-        if len(kept) < len(suite_source(task).names) or first.tests[-1] not in "-P":
-            task = self._task(kept, exact=True)
         for number in range(_RUNS):
-            shown = msgspec.structs.replace(task, tests=_shuffled(task.tests, number))
-            again = self.run(shown, self._function.source, _SLOWDOWN * cpu_s, second=number % 2 == 1)
+            mixed = msgspec.structs.replace(task, tests=shuffled(task.tests, number))
+            again = self._run(mixed, self._function.source, _SLOWDOWN * cpu_s, second=number % 2 == 1)
             if again.reason is not Reason.PASSED:
                 raise NotRecorded(f"its tests do not pass each time: {again.detail[:200]}")
-        return task, cpu_s
+        return _Kept(task, tuple(wanted), kept, fields["packages"], cpu_s)
 
-    def run(self, task: SuiteTask, answer: str, cpu_s: float, *, second: bool = False) -> SuiteRun:
-        """Run the tests on an answer."""
+    def refusals(self, kept: _Kept, answer: str) -> int:
+        """Tests that refuse an answer; where none comes to an end, all of them."""
+        run = self._run(kept.suite, answer, kept.cpu_s)
+        if not run.tests:
+            return len(kept.names)
+        return 0 if run.reason is Reason.PASSED else max(1, sum(letter in "FE" for letter in run.tests))
+
+    def _run(self, task: SuiteTask, answer: str, cpu_s: float, *, second: bool = False) -> SuiteRun:
         executor = self._jails.second if second else self._jails.first
         program = _program(task, answer)
         return run_suite(task, suite_source(task), program, executor, tests=task.tests, cpu_s=cpu_s)
 
-    def _task(self, wanted: set[str], *, exact: bool = False) -> SuiteTask:
-        tests = _suite_text(self._sources, wanted, exact=exact)
+    def _fields(self, wanted: Mapping[str, set[str]]) -> dict[str, Any]:
+        """What stands before an answer and beside the tests of files, and the packages that both import."""
+        function, package = self._function, self._side.package
+        sources = [module for path in wanted for module in self._side.sources(path)]
+        others = sorted({name for module in sources for name in imported_names(module)})
+        if copies := package.copies(function, others):
+            raise NotRecorded(f"the same function stands where its tests reach: {copies[0]}")
+        texts = [*package.texts(function.module.dotted, *others), *(module.file.text for module in sources)]
+        files: dict[str, str] = {}
+        for path in reversed([*wanted]):
+            files |= self._side.files(path, self._side.sources(path))
+        return {
+            "prefix": package.prefix(function, others, as_code=True),
+            "packages": installed_packages(imported_tops(texts) - {"pytest"}, self._own),
+            "files": files,
+        }
+
+    def _task(
+        self,
+        files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]],
+        fields: Mapping[str, Any],
+        *,
+        exact: bool = False,
+    ) -> SuiteTask:
+        try:
+            tests = suite_text(files, exact=exact or len(files) > 1)
+        except ValueError as error:
+            raise NotRecorded(str(error)) from None
         if len(tests) > _MOST_CHARS:
             raise NotRecorded(f"its file of tests has more than {_MOST_CHARS:,} characters")
         row = BenchmarkRow(
@@ -288,7 +380,7 @@ class _Trial:
             module=MODULE,
             tests=tests,
             reference=self._function.source,
-            **self._fields,
+            **fields,
         )
         try:
             made = task_of(row)
@@ -296,92 +388,3 @@ class _Trial:
             raise NotRecorded(f"its tests cannot stand in one file: {str(fault).partition(': ')[2]}") from None
         assert isinstance(made, SuiteTask)
         return made
-
-
-# ------------------------------------------------------------------------------- The text of a module of tests.
-
-
-def _suite_text(sources: Sequence[ParsedModule], wanted: set[str], *, exact: bool) -> str:
-    """Fixtures and tests in one module: of the tests those that are wanted, by ``Class.test``.
-
-    Args:
-        sources: files, the tests last.
-        wanted: tests; of one that a class inherits, the name is that of the heir unless it is exact.
-        exact: whether names are those of the source.
-    """
-    futures: dict[str, None] = {}
-    body: list[ast.stmt] = []
-    defined = {name for name, _ in _tests_in(sources[-1].tree.body, "")}
-    heirs = set() if exact else {name.rpartition(".")[2] for name in wanted - defined}
-    for module in sources:
-        tree = copy.deepcopy(module.tree)
-        _Absolute(module).visit(tree)
-        _Wanted(wanted, heirs).visit(tree)
-        for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-                futures |= dict.fromkeys(alias.name for alias in node.names)
-            elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-                body.append(node)
-    head = f"from __future__ import {', '.join(futures)}\n" if futures else ""
-    return head + ast.unparse(ast.Module(body, [])) + "\n"
-
-
-def _tests_in(body: Sequence[ast.stmt], above: str) -> Iterator[tuple[str, ast.stmt]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield from _tests_in(node.body, f"{above}{node.name}.")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            yield f"{above}{node.name}", node
-
-
-class _Absolute(ast.NodeTransformer):
-    """Makes relative imports absolute."""
-
-    def __init__(self, module: ParsedModule) -> None:
-        parts = module.file.path.removesuffix(".py").removesuffix("/__init__").split("/")
-        self._package = parts if module.file.is_package else parts[:-1]
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
-        if node.level:
-            base = self._package[: len(self._package) - node.level + 1]
-            node.module, node.level = ".".join([*base, *([node.module] if node.module else [])]), 0
-        return node
-
-
-class _Wanted(ast.NodeTransformer):
-    """Takes out the tests that are not wanted."""
-
-    def __init__(self, wanted: set[str], heirs: set[str]) -> None:
-        self._wanted, self._heirs, self._above = wanted, heirs, ""
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        above, self._above = self._above, f"{self._above}{node.name}."
-        self.generic_visit(node)
-        self._above = above
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt | None:
-        name = f"{self._above}{node.name}"
-        kept = name in self._wanted or (self._above != "" and node.name in self._heirs)
-        return node if kept or not node.name.startswith("test") else None
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        super().generic_visit(node)
-        if isinstance(node, ast.ClassDef | ast.If | ast.Try) and not node.body:
-            node.body = [ast.Pass()]
-        return node
-
-
-def _shuffled(tests: str, seed: int) -> str:
-    """The module with its tests in another order; 0 leaves it as it is."""
-    if not seed:
-        return tests
-    tree, random = syntax.parse(tests), Random(seed)
-    holders: list[ast.Module | ast.ClassDef] = [tree]
-    for holder in [*holders, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
-        own = [node for _, node in _tests_in(holder.body, "") if node in holder.body]
-        rest = [node for node in holder.body if node not in own]
-        holder.body[:] = [*rest, *random.sample(own, len(own))]
-    return ast.unparse(tree) + "\n"

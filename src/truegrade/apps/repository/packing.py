@@ -64,9 +64,8 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
         sys.modules.pop(name, None)
     sys.meta_path.insert(0, Finder)
     made = importlib.import_module(module)
-    hidden = (answer, "_truegrade_answer")
-    shown = {name: value for name, value in vars(made).items() if not (name[:2] == name[-2:] == "__")}
-    namespace.update({name: value for name, value in shown.items() if name not in hidden})
+    hidden = (*vars(type(sys)("")), "__builtins__", "__file__", "__path__", answer, "_truegrade_answer")
+    namespace.update({name: value for name, value in vars(made).items() if name not in hidden})
     namespace["__package__"] = made.__package__
 
 

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from truegrade.apps.repository.deciding_mutants import TriedMutant, without_body
 from truegrade.apps.repository.drawing import Drawer, Parameter, parameters_of, vocabulary_of
 from truegrade.apps.repository.functions import FunctionPlace
-from truegrade.apps.repository.outside import TriedMutant, without_body
 from truegrade.apps.repository.packing import BodyLines, body_lines, body_removed, outline
 from truegrade.apps.repository.programs import Repository
 from truegrade.apps.repository.replaying import TwoJails

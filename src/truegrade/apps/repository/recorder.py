@@ -232,21 +232,28 @@ class Plugin:
             item.session.shouldstop = "out of time"
         self.names.append(item.nodeid)
         self._hook.test = len(self.names) - 1
+        parent = os.getppid()
         yield
+        if os.getppid() != parent:
+            self.failed.setdefault(item.nodeid, "it ends the process that pytest was started by")
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
         """Watch the test itself, for so many CPU seconds; wall time ends only what waits."""
-        for number, timer, times in ((signal.SIGPROF, signal.ITIMER_PROF, 1), (signal.SIGALRM, signal.ITIMER_REAL, 4)):
+        seconds = self._options["test_seconds"]
+        for number, timer, most in (
+            (signal.SIGPROF, signal.ITIMER_PROF, seconds),
+            (signal.SIGALRM, signal.ITIMER_REAL, 4 * seconds),
+        ):
             signal.signal(number, _too_long)
-            signal.setitimer(timer, times * self._options["test_seconds"])
+            signal.setitimer(timer, most)
         threading.setprofile(self._hook)
         sys.setprofile(self._hook)
         try:
             yield
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]  # ends it, as of `sys.setprofile`
+            threading.setprofile(None)
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -311,6 +318,17 @@ def main() -> None:
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    answer = json.dumps(record(given)).encode("utf-8", "backslashreplace")
-    with os.fdopen(out, "wb") as stream:
-        stream.write(answer)
+    read, write = os.pipe()
+    if not os.fork():  # what pytest's process is started by, which a test may end
+        os.close(read)
+        if pid := os.fork():
+            os.close(write)
+            os.waitpid(pid, 0)
+        else:
+            text = json.dumps(record(given)).encode("utf-8", "backslashreplace")
+            with os.fdopen(write, "wb") as stream:
+                stream.write(len(text).to_bytes(8, "big") + text)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as answer, os.fdopen(out, "wb") as stream:
+        stream.write(answer.read(int.from_bytes(answer.read(8), "big")))  # what tests left running keeps it open

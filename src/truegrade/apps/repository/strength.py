@@ -14,17 +14,24 @@ from typing import Any
 
 import msgspec
 
-from truegrade.apps.repository.build import PROCESSES, RECORDED_BYTES, Inventory, PartOfFunction, finished_parts, key_of
+from truegrade.apps.repository.build import (
+    PROCESSES,
+    RECORDED_BYTES,
+    Inventory,
+    PartOfFunction,
+    finished_parts,
+    key_of,
+)
+from truegrade.apps.repository.deciding_mutants import drawn_mutants, without_body
 from truegrade.apps.repository.functions import (
     TEST_SECONDS,
     UNREACHED,
     FunctionPlace,
     asked_of_pytest,
+    bare_function,
     laid_out,
-    undecorated,
 )
 from truegrade.apps.repository.jailed import runner_source
-from truegrade.apps.repository.outside import drawn_mutants, without_body
 from truegrade.apps.repository.source import import_root, packages_with_tests
 from truegrade.builders.mutation.mutants import Mutant, NotAProgram, normalised
 from truegrade.datasets.executions import write_content
@@ -343,7 +350,7 @@ def _fastest_first(tests: Iterable[str], survey: TestSurvey) -> list[str]:
 
 
 def _starting_processes(starting: Iterable[str], survey: TestSurvey, others: set[str]) -> list[str]:
-    """The fastest tests, for so many seconds together, that may reach any function in a process that they start."""
+    """The fastest tests, for so many seconds together, that may reach a function in a process that they start."""
     left, kept = _STARTING_S, []
     for test in _fastest_first((one for one in starting if one in survey.took and one not in others), survey):
         left -= survey.took[test][1]
@@ -360,14 +367,6 @@ def mutants_to_try(function: FunctionPlace, options: StrengthOptions) -> tuple[s
         return original, drawn_mutants(original, function.id, options.seed)[: options.most]
     except (NotAProgram, RecursionError, ValueError):
         return "", []
-
-
-def bare_function(function: FunctionPlace) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """A copy of a definition without decorators and docstring."""
-    bare = undecorated(function.node)
-    if ast.get_docstring(bare) is not None and len(bare.body) > 1:
-        bare.body = bare.body[1:]
-    return bare
 
 
 def _line_in_file(function: FunctionPlace, original: str, mutant: Mutant) -> int:

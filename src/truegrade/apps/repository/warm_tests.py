@@ -41,7 +41,7 @@ Told = list[Any]
 
 
 def forked(work: Callable[[Callable[[Told], None]], None], wall_s: float) -> tuple[list[Told], str]:
-    """Run something in a fork.
+    """Run something in a fork, whose parent is another one: a test may end its parent as well.
 
     Args:
         work: gets a function by which it tells lists of plain values.
@@ -54,14 +54,28 @@ def forked(work: Callable[[Callable[[Told], None]], None], wall_s: float) -> tup
     with tempfile.TemporaryFile(buffering=0) as tells:
         pid = os.fork()
         if not pid:
+            os.setsid()
+            parent_answers = _go_on_in_fork()
+
+            def tell(told: Told) -> None:
+                if parent_answers():
+                    tells.write(json.dumps(told).encode() + b"\n")
+                else:  # what it tells of may have ended it
+                    os._exit(1)
+
             try:
-                os.setsid()
                 os.environ["TMPDIR"] = tempfile.tempdir = scratch
-                work(lambda told: _write(tells, told))
-                _write(tells, ["end"])
+                work(tell)
+                tell(["end"])
             finally:
                 os._exit(0)
-        signal.signal(signal.SIGALRM, lambda number, frame: _kill(os.kill, pid))
+        late = []
+
+        def end(number: int, frame: object) -> None:
+            late.append(True)
+            _kill(os.killpg, pid)
+
+        signal.signal(signal.SIGALRM, end)
         signal.setitimer(signal.ITIMER_REAL, wall_s)
         status = os.waitpid(pid, 0)[1]
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -71,12 +85,42 @@ def forked(work: Callable[[Callable[[Told], None]], None], wall_s: float) -> tup
     shutil.rmtree(scratch, ignore_errors=True)
     if lines and lines[-1] == ["end"]:
         return lines[:-1], ""
-    timed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGKILL)
-    return lines, "time" if timed else "ended"
+    timed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM)
+    return lines, "time" if timed or late else "ended"
 
 
-def _write(place: Any, told: Told) -> None:
-    place.write(json.dumps(told).encode() + b"\n")
+def _go_on_in_fork() -> Callable[[], bool]:
+    """Go on in another fork, which gets a function that says whether this process lives; here end as it does."""
+    asked, ask = os.pipe()
+    heard, answer = os.pipe()
+    signal.signal(signal.SIGCHLD, _end_reading)
+    pid = os.fork()
+    if not pid:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(asked)
+        os.close(answer)
+        return partial(_is_answered, ask, heard)
+    with suppress(InterruptedError):
+        while True:
+            os.read(asked, 1)
+            os.write(answer, b".")
+    status = os.waitpid(pid, 0)[1]
+    if os.WIFSIGNALED(status):
+        with suppress(OSError):  # of SIGKILL, which has no handler
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(1)
+
+
+def _end_reading(number: int, frame: object) -> None:
+    raise InterruptedError
+
+
+def _is_answered(ask: int, heard: int) -> bool:
+    try:
+        return bool(os.write(ask, b".") and os.read(heard, 1))
+    except OSError:  # nobody is at the other end
+        return False
 
 
 def _kill(how: Callable[[int, int], None], number: int) -> None:

@@ -1,0 +1,186 @@
+"""One module out of a repository's files of tests and fixtures, which holds the tests that are wanted."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from random import Random
+
+from truegrade.apps.repository.functions import ParsedModule
+from truegrade.files import syntax
+
+
+def suite_text(files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]], *, exact: bool) -> str:
+    """Fixtures and tests of files in one module: of the tests those that are wanted, by ``Class.test``.
+
+    What stands in several files is there once. A name that a later file gives another meaning is changed.
+
+    Args:
+        files: for each its modules, the tests last, and the tests that are wanted; of one that a class inherits,
+            the name is that of the heir unless it is exact.
+        exact: whether names are those of the source.
+
+    Raises:
+        ValueError: a name of a later file cannot be changed.
+    """
+    futures: dict[str, None] = {}
+    body: list[ast.stmt] = []
+    there: set[str] = set()
+    bound: set[str] = set()
+    for number, (modules, wanted) in enumerate(files):
+        fresh = [node for node in _wanted_of(modules, wanted, exact, futures) if ast.dump(node) not in there]
+        clashing = {name for node in fresh for name in _bound_by(node)} & bound
+        if clashing:
+            fresh = _renamed(fresh, {name: f"{name}_{number + 1}" for name in clashing})
+        there.update(map(ast.dump, fresh))
+        bound.update(name for node in fresh for name in _bound_by(node))
+        body += fresh
+    head = f"from __future__ import {', '.join(futures)}\n" if futures else ""
+    return head + ast.unparse(ast.Module(body, [])) + "\n"
+
+
+def _wanted_of(
+    modules: Sequence[ParsedModule], wanted: Collection[str], exact: bool, futures: dict[str, None]
+) -> Iterator[ast.stmt]:
+    """The statements of modules without the tests that are not wanted; what they want of the future is noted."""
+    defined = {name for name, _ in tests_in(modules[-1].tree.body, "")}
+    heirs = set() if exact else {name.rpartition(".")[2] for name in {*wanted} - defined}
+    for module in modules:
+        tree = copy.deepcopy(module.tree)
+        _Absolute(module).visit(tree)
+        _Wanted({*wanted}, heirs).visit(tree)
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                futures |= dict.fromkeys(alias.name for alias in node.names)
+            elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+                yield node
+
+
+def _bound_by(node: ast.stmt) -> Iterator[str]:
+    """The names of its module that a statement binds."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+    else:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.id
+            elif isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield part.name
+            elif isinstance(part, ast.alias):
+                yield part.asname or part.name.partition(".")[0]
+
+
+def _renamed(nodes: Sequence[ast.stmt], names: Mapping[str, str]) -> list[ast.stmt]:
+    """Statements with other names for what they bind.
+
+    Raises:
+        ValueError: a name is also that of a parameter, as of a fixture, or stands in a text.
+    """
+    for node in nodes:
+        for part in ast.walk(node):
+            spelled = part.arg if isinstance(part, ast.arg) else getattr(part, "value", None)
+            if (isinstance(spelled, str) and spelled in names) or isinstance(part, ast.Global | ast.Nonlocal):
+                raise ValueError(f"a name of several files cannot be changed: {spelled or ast.unparse(part)}")
+    made = _Renaming(names)
+    return [made.visit(node) for node in nodes]
+
+
+class _Renaming(ast.NodeTransformer):
+    """Gives names of a module others; those of attributes and keywords stay."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._in_class = False
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+    def visit_alias(self, node: ast.alias) -> ast.alias:
+        bound = node.asname or node.name.partition(".")[0]
+        if bound in self._names:
+            if not node.asname and "." in node.name:
+                raise ValueError(f"an import of several files cannot be changed: {node.name}")
+            node.asname = self._names[bound]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.name = node.name if self._in_class else self._names.get(node.name, node.name)
+        before, self._in_class = self._in_class, True
+        self.generic_visit(node)
+        self._in_class = before
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
+        node.name = node.name if self._in_class else self._names.get(node.name, node.name)
+        before, self._in_class = self._in_class, False
+        self.generic_visit(node)
+        self._in_class = before
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+
+def tests_in(body: Sequence[ast.stmt], above: str) -> Iterator[tuple[str, ast.stmt]]:
+    """The tests of a module's body, or of a class's, by ``Class.test``."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from tests_in(node.body, f"{above}{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield f"{above}{node.name}", node
+
+
+class _Absolute(ast.NodeTransformer):
+    """Makes relative imports absolute."""
+
+    def __init__(self, module: ParsedModule) -> None:
+        parts = module.file.path.removesuffix(".py").removesuffix("/__init__").split("/")
+        self._package = parts if module.file.is_package else parts[:-1]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
+        if node.level:
+            base = self._package[: len(self._package) - node.level + 1]
+            node.module, node.level = ".".join([*base, *([node.module] if node.module else [])]), 0
+        return node
+
+
+class _Wanted(ast.NodeTransformer):
+    """Takes out the tests that are not wanted."""
+
+    def __init__(self, wanted: set[str], heirs: set[str]) -> None:
+        self._wanted, self._heirs, self._above = wanted, heirs, ""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        above, self._above = self._above, f"{self._above}{node.name}."
+        self.generic_visit(node)
+        self._above = above
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt | None:
+        name = f"{self._above}{node.name}"
+        kept = name in self._wanted or (self._above != "" and node.name in self._heirs)
+        return node if kept or not node.name.startswith("test") else None
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, ast.ClassDef | ast.If | ast.Try) and not node.body:
+            node.body = [ast.Pass()]
+        return node
+
+
+def shuffled(tests: str, seed: int) -> str:
+    """The module with its tests in another order; 0 leaves it as it is."""
+    if not seed:
+        return tests
+    tree, random = syntax.parse(tests), Random(seed)
+    holders: list[ast.Module | ast.ClassDef] = [tree]
+    for holder in [*holders, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
+        own = [node for _, node in tests_in(holder.body, "") if node in holder.body]
+        rest = [node for node in holder.body if node not in own]
+        holder.body[:] = [*rest, *random.sample(own, len(own))]
+    return ast.unparse(tree) + "\n"
