@@ -284,3 +284,64 @@ def test_where_nothing_can_be_done_one_line_says_why(tmp_path, files, why):
     done = assay(package, "--out", tmp_path / "out", "--workers", 1)
     assert done.exit_code == 2
     assert why in done.output.strip().splitlines()[-1]
+
+
+WAYS = {
+    "src/ways/__init__.py": "",
+    **{
+        f"src/ways/{name}.py": f"def {name}(x):\n    if x > 3:\n        x = x * 2 - 5\n    return x\n"
+        for name in ("command", "again")
+    },
+    "tests/test_ways.py": """
+import importlib, os, subprocess, sys
+import ways
+from ways import again, command
+
+def test_each_is_reached():
+    assert again.again(1) is not None and command.command(1) is not None
+
+def test_command():
+    code = "from ways.command import command as f; assert (f(1), f(5)) == (1, 5), f(5)"
+    env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ways.__file__))}
+    assert subprocess.run([sys.executable, "-c", code], env=env).returncode == 0
+
+def test_again():
+    f = importlib.reload(again).again
+    assert (f(1), f(5)) == (1, 5)
+
+def test_ends_its_parent():
+    os.kill(os.getppid(), 9)
+""",
+}
+
+
+def test_mutants_are_seen_by_processes_and_reloads_and_a_test_that_ends_its_parent_ends_nothing(tmp_path):
+    package = write_package(tmp_path / "package", WAYS)
+    inventory = take_inventory(read_tree(str(package)), tmp_path / "out")
+    with strength.open_sandbox(inventory, 1, allow_unsafe=False) as sandbox:
+        survey = strength.survey_tests(inventory, sandbox, tmp_path / "out", 0)
+        found = strength.measure_functions(
+            inventory, survey, strength.StrengthOptions(), sandbox, tmp_path / "out"
+        )
+    assert survey.undecided == {"tests/test_ways.py::test_ends_its_parent": "fails: ended the process"}
+    killers = {one.id.rpartition(".")[2]: {mutant.by for mutant in one.mutants} for one in found}
+    assert all(one.killed > 2 for one in found)
+    assert "tests/test_ways.py::test_command" in killers["command"]
+    assert "tests/test_ways.py::test_again" in killers["again"]
+
+
+NAMED = """
+import pytest
+from tool import f
+
+@pytest.mark.parametrize("n", [1, 5], ids=["a - b", "\\u00e9[ x]::y"])
+def test_f(n):
+    assert f(n) == n
+"""
+
+
+def test_forgeries_are_tried_where_names_of_tests_hold_what_reports_put_between_parts(tmp_path):
+    package = write_package(tmp_path / "package", {"tool.py": F, "test_it.py": NAMED})
+    assert assay(package, "--out", tmp_path / "out", "--workers", 1).exit_code == 0
+    tried = json.loads((tmp_path / "out" / "forgeries.jsonl").read_text().splitlines()[0])
+    assert tried["usable"] and tried["believed"]["printed-lines"] == ["exit code", "PASSED lines"]

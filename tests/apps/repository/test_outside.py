@@ -9,9 +9,11 @@ from random import Random
 from string import ascii_lowercase
 
 import pytest
+from msgspec import structs
 
 from support.forging_answers import forgeries_of
 from support.repository_package import FILES, write_package
+from truegrade.apps.repository.deciding_mutants import StrengthFloor, strength_of
 from truegrade.apps.repository.functions import (
     ParsedModule,
     RecordedCall,
@@ -26,6 +28,8 @@ from truegrade.apps.repository.replaying import TwoJails, equals_exactly, type_r
 from truegrade.apps.repository.source import lines_of, read_modules, read_tree
 from truegrade.datasets.executions import NotRecorded, RecordedCase
 from truegrade.sandbox import Limits, Sandbox
+
+FLOOR = StrengthFloor(least=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,7 @@ def with_calls(folder, files, name, calls, changes=False):
 
 def decided(folder, code, calls, jails, name="f", files=None):
     tree, package, function = with_calls(folder, {"m.py": code, **(files or {})}, name, calls)
-    return decide_by_calls(function, package, TreeLiterals(tree.files), jails, 0)
+    return decide_by_calls(function, package, TreeLiterals(tree.files), jails, 0, FLOOR)
 
 
 CALLS = {f"{{'n': {n}}}": repr(n * 3 + (n > 4)) for n in (1, 2, 5, 7, 11)}
@@ -67,7 +71,7 @@ def test_a_function_is_decided_by_calls_half_of_them_in_no_file(tmp_path, jails)
     found = decided(tmp_path, CODE, CALLS, jails)
     generated = [call for call in found.calls if call.generated]
     assert len(generated) * 2 >= len(found.calls) >= 6
-    share, low, high = found.strength
+    share, low, high = strength_of(found.held_out)
     assert [one.held_out for one in found.mutants] == [False, True] * (len(found.mutants) // 2)
     refused = sum(one.refused_by > 0 for one in found.mutants if one.held_out)
     assert share == refused / len(found.held_out) and refused > 4 and 0.4 < low < share <= high <= 1
@@ -140,7 +144,7 @@ def test_exceptions_decide_by_type_and_iterators_by_their_items(tmp_path, jails)
     )
     calls = {f"{{'n': {n}}}": "" for n in (1, 2, 5, 9, 12, 40, 50)}
     tree, package, function = with_calls(tmp_path, {"m.py": code}, "f", calls)
-    found = decide_by_calls(function, package, TreeLiterals(tree.files), jails, 0)
+    found = decide_by_calls(function, package, TreeLiterals(tree.files), jails, 0, FLOOR)
     assert "assert type_raised(lambda: f(40)) == 'Odd'\n" in found.tests
     assert "assert equals_exactly(_plain.list(f(2)), [0, 2])\n" in found.tests
     as_list = "def f(n):\n    if n > 30: raise {}('words')\n    return [k * n for k in range(n % 7)]\n"
@@ -208,7 +212,7 @@ def test_rows_of_every_kind_give_what_their_prompts_say(tmp_path, jails):
     tree, package, function = with_calls(
         tmp_path, {"m.py": CODE.replace("    return", "    # end\n    m = n\n    return")}, "f", CALLS
     )
-    found = decide_by_calls(function, package, TreeLiterals(tree.files), jails, 0)
+    found = decide_by_calls(function, package, TreeLiterals(tree.files), jails, 0, FLOOR)
     rows = dict(problem_rows(found, tree, (), ("write", "repair", "complete"), jails.first))
     assert all(row.entry_point == "f" and row.tags["tier"] == "outside" for row in rows.values())
     assert "n * 3" not in rows["write"].prompt and "n * 3" in rows["complete"].prompt
@@ -333,3 +337,32 @@ def test_right_answers_of_other_forms_are_paid_and_a_table_of_the_recorded_calls
     for default in {*known.values(), 0}:
         table = f"def f(n):\n    return {known!r}.get(n, {default})\n"
         assert judged(target, table, jails).status == "wrong_answer"
+
+
+def test_a_parameter_that_no_test_varies_is_varied_by_generated_calls(tmp_path, jails):
+    code = "def f(n, up=False, step=3):\n    n = n * step + (n > 4)\n    return n + 100 if up else n\n"
+    found = decided(tmp_path, code, CALLS, jails)
+    assert {"up", "step"} <= {name for call in found.calls for name in call.case.kwargs}
+    assert "unvaried" not in found.row["tags"]
+    for name, wrong in (("up", code.replace(" if up", " if not n")), ("step", code.replace("* step", "* 3"))):
+        assert not found.judged(wrong, jails.first).passed, name
+    assert found.judged(code, jails.first).passed
+
+
+def test_a_parameter_whose_default_tells_no_other_value_is_named(tmp_path, jails):
+    found = decided(tmp_path, CODE.replace("(n)", "(n, key=None)", 1), CALLS, jails)
+    assert found.row["tags"]["unvaried"] == "key"
+
+
+def test_what_the_whole_suite_refuses_is_the_measure_of_what_is_kept(tmp_path, jails):
+    found = decided(tmp_path, CODE, CALLS, jails)
+    whole = {one.mutant.id: "a test" for one in found.mutants}
+    passed = [one for one in found.held_out if not one.refused_by]
+    floor = StrengthFloor(least=0, whole=whole)
+    floor.check([one for one in found.held_out if one.refused_by])
+    weak = [structs.replace(one, refused_by=0) for one in found.held_out[:2]]
+    with pytest.raises(NotRecorded, match="that the whole suite refuses"):
+        floor.check([*weak, *(one for one in found.held_out[2:] if one not in passed)])
+    StrengthFloor(least=0, whole=dict.fromkeys(whole, "")).check(weak)
+    with pytest.raises(NotRecorded, match="fewer than 99% of its mutants"):
+        StrengthFloor(least=0.99).check([*weak, *found.held_out[2:]])

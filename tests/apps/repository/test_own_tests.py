@@ -9,8 +9,10 @@ import truegrade
 from support.forging_answers import forgeries_of
 from support.repository_package import write_package
 from truegrade.apps.repository.build import RepositoryOptions, build_functions, take_inventory
+from truegrade.apps.repository.functions import ParsedModule
 from truegrade.apps.repository.own_tests import MODULE
-from truegrade.apps.repository.source import read_tree
+from truegrade.apps.repository.source import RepositoryFile, read_tree
+from truegrade.apps.repository.suite_text import suite_text
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.records import PolicyReply
 from truegrade.benchmarks import load_benchmark
@@ -187,13 +189,21 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     package = write_package(folder / "package", FILES)
     (package / "tests" / "data.bin").write_bytes(b"\xff")
-    tree = read_tree(str(package))
-    inventory = take_inventory(tree, folder)
-    made = build_functions(inventory, RepositoryOptions(kinds=("write", "repair", "complete")), folder)
-    rows = {kind: [json.loads(row) for row in found] for kind, found in made.rows.items()}
-    for kind, found in made.rows.items():
-        (folder / f"{kind}.jsonl").write_text("".join(f"{row}\n" for row in found))
-    return folder, rows, {one.name.split()[-1]: one.why for kind, one in made.left_out if kind == "write"}
+    told = build(package, folder, "write,repair,complete")
+    rows = {kind: [*map(json.loads, (folder / f"{kind}.jsonl").read_text().splitlines())] for kind in told["rows"]}
+    return (
+        folder,
+        rows,
+        {one["name"].split()[-1]: one["why"] for one in told["left_out"] if one["kind"] == "write"},
+    )
+
+
+def build(package, folder, kinds):
+    """What the command says of a package, as JSON."""
+    words = ["data", "build", "repository", str(package), "--out", str(folder), "--kinds", kinds, "--json"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
 
 
 def by_name(rows):
@@ -215,7 +225,7 @@ def test_methods_and_functions_of_objects_are_problems_of_their_tests(built):
     }
     assert {row["tags"]["tier"] for row in write.values()} == {"own-tests"}
     assert left_out["Shelf._hidden"].startswith("it uses what only the text of its class has")
-    assert left_out["quiet"].startswith("its tests refuse fewer than half")
+    assert left_out["quiet"].startswith("what is kept refuses fewer than half")
     assert write["reads"]["files"] == {"data.txt": "words", "tests/data.txt": "words"}
     assert left_out["reads_bytes"].startswith(
         "none of its tests passes without its tree: test_reads_bytes: FileNot"
@@ -305,11 +315,9 @@ def test_a_forgery_that_reaches_into_pytest_passes_with_marks_and_not_in_the_hea
 
 def test_the_same_bytes_twice_and_as_many_by_tier_as_the_command_says(built, tmp_path):
     folder, rows, _ = built
-    again = ["data", "build", "repository", str(folder / "package"), "--out", str(tmp_path), "--kinds", "write"]
-    done = CliRunner().invoke(main, again)
-    assert done.exit_code == 0, done.output
+    told = build(folder / "package", tmp_path, "write")
     assert (tmp_path / "write.jsonl").read_bytes() == (folder / "write.jsonl").read_bytes()
-    assert f"{len(rows['write'])} problems of kind write ({len(rows['write'])} own-tests)" in done.stdout
+    assert told["rows"]["write"] == told["tiers"]["write"]["own-tests"] == len(rows["write"])
 
 
 def test_rows_are_suites_that_everything_reads(built):
@@ -335,7 +343,8 @@ def test_a_row_is_a_ground_truth_of_rewards(built):
 
 def test_tests_that_a_class_inherits_from_another_file_cost_their_function_alone(tmp_path):
     files = {
-        "pkg.py": "def f(items):\n    items.append(len(items))\n\n\ndef g(n):\n    n += 2\n    return [n, -n]\n",
+        "pkg.py": "def f(items):\n    items.append(len(items) * 2 + 1 if len(items) < 3 else 4)\n"
+        "\n\ndef g(n):\n    n += 2\n    return [n, -n]\n",
         "common.py": "import pkg\n\nclass Common:\n    def test_f(self):\n        assert pkg.f([]) is None\n",
         "test_pkg.py": "import common\n\nclass TestAll(common.Common):\n    pass\n",
         "test_g.py": "import pkg\n\ndef test_g():\n    assert pkg.g(object.__new__(int)) == [2, -2]\n",
@@ -344,3 +353,97 @@ def test_tests_that_a_class_inherits_from_another_file_cost_their_function_alone
     built = build_functions(inventory, RepositoryOptions(kinds=("write",)), tmp_path, workers=1)
     why = {one.name.rpartition(" ")[2]: one.why for _, one in built.left_out}
     assert "its tests cannot stand in one file" in why["f"] and "one file" not in why.get("g", "")
+
+
+TWO_FILES = {
+    "m.py": """
+def scaled(thing, by=2, least=0):
+    value = thing.value * by
+    if value < least:
+        value = least + 1
+    return value - 1
+""",
+    "conftest.py": """
+import pytest
+import m
+
+@pytest.fixture(autouse=True)
+def in_doctests(doctest_namespace):
+    doctest_namespace["m"] = m
+""",
+    "test_a.py": """
+from types import SimpleNamespace
+import pytest
+import m
+
+def thing(value):
+    return SimpleNamespace(value=value)
+
+@pytest.mark.parametrize("n", range(30))
+def test_scaled(n):
+    assert m.scaled(thing(n)) == n * 2 - 1
+
+def test_by():
+    assert m.scaled(thing(4), 5) == 19
+""",
+    "test_b-2.py": """
+import m
+
+class thing:
+    def __init__(self, text):
+        self.value = len(text)
+
+def test_scaled():
+    assert m.scaled(thing("ab"), least=9) == 9
+    assert m.scaled(thing("ab"), least=4) == 3
+""",
+}
+IGNORES = "def scaled(thing, by=2, least=0):\n    return thing.value * by - 1\n"
+
+
+def test_what_tests_of_another_file_refuse_is_refused(tmp_path):
+    told = build(write_package(tmp_path / "tree", TWO_FILES), tmp_path, "write")
+    assert told["tiers"]["write"] == {"own-tests": 1}, told["left_out"]
+    row = json.loads((tmp_path / "write.jsonl").read_text())
+    assert row["tags"]["tests_file"] == "test_b-2.py test_a.py" and row["tags"]["strength_of_suite"] != "0.000"
+    assert "def test_scaled_2" in row["tests"] and "def thing_2" in row["tests"]
+    answers = [{"task_id": row["id"], "solution": code} for code in (row["reference"], IGNORES)]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    run = truegrade.grade(
+        tmp_path / "answers.jsonl", benchmark=str(tmp_path / "write.jsonl"), out=tmp_path / "run"
+    )
+    assert [one.passed for one in sorted(run.verdicts(), key=lambda one: one.sample)] == [True, False]
+
+
+def modules(**files):
+    made = []
+    for name, text in files.items():
+        file = RepositoryFile(path=f"{name}.py", dotted=name, text=text, is_package=False, is_generated=False)
+        made.append([ParsedModule(file)])
+    return made
+
+
+def test_names_that_two_files_share_are_changed_where_they_mean_something_else():
+    shared = "import os\nfrom x import y\n\ndef helper():\n    return os\n"
+    first, second = modules(
+        a=f"{shared}N = 1\ndef test_a():\n    assert helper() and N\n",
+        b=f"{shared}N = 2\nclass TestB:\n    N = 3\n    def test_a(self):\n        assert self.N and N\n",
+    )
+    text = suite_text([(first, {"test_a"}), (second, {"TestB.test_a"})], exact=True)
+    assert text.count("def helper") == text.count("import os") == 1
+    assert "N = 1\n" in text and "N_2 = 2\n" in text and "assert self.N and N_2" in text
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "import pytest\n@pytest.fixture\ndef made():\n    return 2\ndef test_b(made):\n    assert made\n",
+        "made = 2\ndef test_b():\n    assert globals()['made']\n",
+        "made = 2\ndef test_b():\n    global made\n    made = 3\n",
+    ],
+)
+def test_files_whose_names_cannot_be_changed_do_not_go_together(second):
+    first = "import pytest\n@pytest.fixture\ndef made():\n    return 1\ndef test_a(made):\n    assert made\n"
+    files = modules(a=first, b=second)
+    with pytest.raises(ValueError, match="cannot be changed"):
+        suite_text([(files[0], {"test_a"}), (files[1], {"test_b"})], exact=True)

@@ -35,7 +35,7 @@ def test_functions_become_problems_of_four_kinds(built):
         for kind in told["rows"]
     }
     outside = ["words", "slug", "number", "letters", "counts", "pieces", "steps"]
-    by_tests = ["push", "drawn", "is_long", "Box.doubled"]
+    by_tests = ["push", "is_long", "Box.doubled"]
     assert ids["write"] == [f"{name}/write" for name in (*outside, *by_tests)]
     assert [row["tags"]["tier"] for row in rows(out / "write.jsonl")] == ["outside"] * 7 + ["own-tests"] * 4
     assert told["tiers"]["write"] == told["tiers"]["repair"] == {"outside": 7, "own-tests": 4}

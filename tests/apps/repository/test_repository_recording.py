@@ -21,7 +21,7 @@ from truegrade.sandbox import Limits, Sandbox
 
 @pytest.fixture(scope="module")
 def jail():
-    with Sandbox(Limits(packages=("pytest",), cpu_s=60), 1, allow_unsafe=True) as sandbox:
+    with Sandbox(Limits(packages=("pytest",), cpu_s=60, processes=32), 1, allow_unsafe=True) as sandbox:
         yield sandbox
 
 
@@ -150,3 +150,64 @@ def test_a_text_that_is_no_recorded_call_is_refused():
     for text in ("(", "(1, 2)", "({}, (), {})"):
         with pytest.raises(UserError, match="not readable"):
             case_of(RecordedCall(text, "value"), form_of(function))
+
+
+REACH = {
+    "m.py": "def f(n, deep=False):\n    return n + 1 if not deep else [n]\n\n\ndef g(n):\n    return n\n",
+    "test_m.py": """
+import importlib, os, signal, subprocess, sys, threading
+import m
+
+
+def test_thread():
+    one = threading.Thread(target=m.f, args=(1,))
+    one.start()
+    one.join()
+
+
+def test_reload():
+    assert importlib.reload(m).f(2) == 3
+
+
+def test_process():
+    subprocess.run([sys.executable, "-c", "print(1)"], check=True)
+
+
+def test_ends_its_parent():
+    os.kill(os.getppid(), signal.SIGKILL)
+
+
+def test_behind_it():
+    assert m.g(1) == 1
+""",
+}
+
+
+def test_threads_reloads_and_processes_are_seen_and_a_test_that_ends_its_parent_is_named(jail, tmp_path):
+    found, functions = recorded(write_package(tmp_path, REACH), jail)
+    assert functions["f"].seen.tests == ("test_m.py::test_thread", "test_m.py::test_reload")
+    assert found.starting == ("test_m.py::test_process",)
+    assert list(found.failed) == ["test_m.py::test_ends_its_parent"]
+    assert "ends the process" in found.failed["test_m.py::test_ends_its_parent"]
+    assert functions["g"].seen.tests == ("test_m.py::test_behind_it",)
+
+
+def test_calls_with_a_value_that_comes_late_are_kept(jail, tmp_path):
+    test = "import m\ndef test():\n    for n in range(90): m.f(n)\n    m.f(3, deep=True)\n"
+    _, functions = recorded(write_package(tmp_path, {"m.py": REACH["m.py"], "test_m.py": test}), jail)
+    calls = [case for case, _ in functions["f"].recorded()]
+    assert len(calls) == 41 and calls[-1] == RecordedCase((3,), {"deep": True})
+    assert len(functions["f"].seen.tests) == 1
+
+
+def test_a_test_that_waits_is_not_ended_by_the_clock_of_the_wall(jail, tmp_path, monkeypatch):
+    monkeypatch.setattr(recording_module, "TEST_SECONDS", 1)
+    test = "import m, time\ndef test():\n    time.sleep(1.5)\n    assert m.f(2) == 3\n"
+    found, _ = recorded(write_package(tmp_path, {"m.py": REACH["m.py"], "test_m.py": test}), jail)
+    assert found.tests == 1 and not found.failed
+
+
+def test_files_that_are_named_test_are_suites_too(jail, tmp_path):
+    files = {"m.py": REACH["m.py"], "test.py": "import m\ndef test_f():\n    assert m.f(1) == 2\n"}
+    _, functions = recorded(write_package(tmp_path, files), jail)
+    assert functions["f"].seen.tests == ("test.py::test_f",) and "test_f" not in functions

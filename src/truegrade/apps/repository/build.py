@@ -93,8 +93,8 @@ class FunctionPart(PartOfFunction, frozen=True, kw_only=True):
     """By kind, why there is no row."""
 
 
-SuiteRefusals = Mapping[tuple[str, int], Mapping[str, bool]]
-"""By id and line of a function, and by mutant, whether the tests that reach the function refuse it."""
+SuiteRefusals = Mapping[tuple[str, int], Mapping[str, str]]
+"""By id and line of a function, and by mutant, the first test that refuses it; empty where none does."""
 
 
 class RecordingPart(msgspec.Struct, frozen=True, kw_only=True):

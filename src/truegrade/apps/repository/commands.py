@@ -134,7 +134,9 @@ def _refused_by_suite(
             watch.finish()
     return {
         (one.id, one.line): {
-            mutant.id: mutant.status in KILLED for mutant in one.mutants if mutant.status in {*KILLED, "survived"}
+            mutant.id: (mutant.by or mutant.status) if mutant.status in KILLED else ""
+            for mutant in one.mutants
+            if mutant.status in {*KILLED, "survived"}
         }
         for one in results
     }

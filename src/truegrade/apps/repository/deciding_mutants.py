@@ -38,12 +38,12 @@ def strength_of(mutants: Sequence[TriedMutant]) -> tuple[float, float, float]:
     return (refused / len(mutants), *wilson(refused, len(mutants)))
 
 
-def strength_tags(mutants: Sequence[TriedMutant], whole: Mapping[str, bool]) -> dict[str, str]:
+def strength_tags(mutants: Sequence[TriedMutant], whole: Mapping[str, str]) -> dict[str, str]:
     """The same as tags of a problem, beside the share that the whole suite refuses, where it was run."""
     share, low, high = strength_of(mutants)
     tags = {"strength": f"{share:.3f}", "strength_interval": f"{low:.3f}-{high:.3f}", "mutants": str(len(mutants))}
     if known := [whole[one.mutant.id] for one in mutants if one.mutant.id in whole]:
-        tags["strength_of_suite"] = f"{sum(known) / len(known):.3f}"
+        tags["strength_of_suite"] = f"{sum(map(bool, known)) / len(known):.3f}"
     return tags
 
 
@@ -52,8 +52,8 @@ class StrengthFloor(msgspec.Struct, frozen=True, kw_only=True):
 
     least: float
     """Share of its mutants."""
-    whole: Mapping[str, bool] = {}
-    """By mutant, whether the whole suite refuses it; empty where that was not run."""
+    whole: Mapping[str, str] = {}
+    """By mutant, the test of the whole suite that refuses it, empty for none; nothing where that was not run."""
 
     def check(self, mutants: Sequence[TriedMutant]) -> None:
         """See that mutants which chose nothing are refused.

@@ -28,8 +28,8 @@ _CALLS, _VALUES = 40, 12
 """Different calls kept of a function; behind them those that give a parameter one of its first so many values."""
 MOST_CHARS = 800
 """Characters of a call's arguments, and of what it returns."""
-_LOOKED_AT, _LOOKED_AT_WHEN_FULL = 200, 8
-"""Calls of a function by one test whose arguments are looked at, at first and behind the first `_CALLS` calls."""
+_LOOKED_AT = 200
+"""Calls of a function by one test whose arguments are looked at, besides those that bring a new value."""
 TEST_SECONDS = 20
 """CPU seconds of one test."""
 
@@ -124,7 +124,7 @@ def record_tests(
     Args:
         tree: laid out in the jail's scratch folder.
         modules: files whose functions are recorded.
-        sandbox: whose limits allow pytest and what the tests import.
+        sandbox: whose limits allow pytest and what the tests import, and two processes more at least.
         seconds: CPU time of the whole run.
 
     Raises:
@@ -143,7 +143,6 @@ def record_tests(
             "values": _VALUES,
             "chars": MOST_CHARS,
             "looked_at": _LOOKED_AT,
-            "looked_at_when_full": _LOOKED_AT_WHEN_FULL,
             "seconds": seconds,
             "test_seconds": TEST_SECONDS,
         },

@@ -292,8 +292,8 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     mutants: tuple[TriedMutant, ...]
     rewritings: int
     """Behaviour-preserving ones that all calls accept."""
-    whole: Mapping[str, bool]
-    """By mutant, whether the whole suite refuses it."""
+    whole: Mapping[str, str]
+    """By mutant, the test of the whole suite that refuses it; empty for none."""
 
     @property
     def tests(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,8 +50,11 @@ MODULE = "truegrade_answer"
 """Name of the program's module, which no test imports."""
 LEAST_MUTANTS = 5
 _MOST_MUTANTS = 20
-"""Every second of them tells how strong the tests are, and the others have a part in their choice."""
-_MOST_FILES = 8
+"""Every second of them has a part in the choice of files; the others tell how strong the tests are."""
+_MOST_FILES, _MOST_UNKNOWN = 8, 3
+"""Files tried; of so many where nothing is known of what the whole suite refuses."""
+_MOST_PARTS = 150
+"""Tests of one file, each with all its parameters counted: a run of so many takes part of a second."""
 _MOST_CHARS = 400_000
 """Of a module of tests, and of the files that it reads."""
 _MOST_FILE_BYTES = 100_000
@@ -137,8 +140,8 @@ class DecidedByTests(msgspec.Struct, frozen=True, kw_only=True):
     task: SuiteTask
     packages: tuple[str, ...]
     mutants: tuple[TriedMutant, ...]
-    whole: Mapping[str, bool]
-    """By mutant, whether the whole suite refuses it."""
+    whole: Mapping[str, str]
+    """By mutant, the test of the whole suite that refuses it; empty for none."""
 
     @property
     def held_out(self) -> list[TriedMutant]:
@@ -184,7 +187,8 @@ def decide_by_tests(
 ) -> DecidedByTests:
     """Find tests of the repository that decide about answers to a function.
 
-    Kept are those of the file that has most of them, and of each other one that refuses what none before it does.
+    Kept are those of the file that has most of those that refuse mutants, and of each other file that refuses what
+    none before it does.
 
     Args:
         function: of its package.
@@ -197,7 +201,8 @@ def decide_by_tests(
     Raises:
         NotRecorded: there are none; the message says why.
     """
-    by_file = _tests_of(function, side)
+    if function.obstacle:
+        raise NotRecorded(function.obstacle)
     if not installed_packages(["pytest"], tree.name):
         raise NotRecorded("pytest needs its package")
     mutants = function_mutants(function, seed)
@@ -206,15 +211,18 @@ def decide_by_tests(
     held_out, shown = mutants[1:_MOST_MUTANTS:2], mutants[0:_MOST_MUTANTS:2]
     trial = _Trial(function, side, tree.name, jails)
     variants = [without_body(function.node), *ignoring_parameters(function), *(one.code for one in shown)]
-    task, refusals = _strongest(trial, by_file, variants)
+    refusing = [floor.whole.get(one.id, "") for one in shown]
+    by_file = _tests_of(function, side, refusing)
+    due = [test.partition("::")[0] if floor.whole else None for test in refusing]
+    task, refusals = _strongest(trial, by_file, variants, [*[None] * (len(variants) - len(shown)), *due])
     if not refusals[0]:
         raise NotRecorded("its tests accept a removed body")
     tried = [
         TriedMutant(mutant=mutant, refused_by=trial.refusals(task, mutant.code), held_out=True)
         for mutant in held_out
     ]
-    tried += [
-        TriedMutant(mutant=mutant, refused_by=count, held_out=False)
+    tried += [  # where no other file was taken for them, they chose nothing
+        TriedMutant(mutant=mutant, refused_by=count, held_out=len(task.paths) == 1)
         for mutant, count in zip(shown, refusals[-len(shown) :], strict=True)
     ]
     made = DecidedByTests(
@@ -225,28 +233,53 @@ def decide_by_tests(
     return made
 
 
-def _tests_of(function: FunctionPlace, side: TestSide) -> dict[str, set[str]]:
-    """The names of the tests that reach a function, by file: first the file that has most of them.
+def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) -> dict[str, set[str]]:
+    """The names of the tests that reach a function, by file: first the file with most that refuse mutants.
+
+    Args:
+        function: of its package.
+        side: its tests.
+        refusing: tests that refuse mutants, which come before all others where there are too many.
 
     Raises:
         NotRecorded: there are none.
     """
-    if function.obstacle:
-        raise NotRecorded(function.obstacle)
     if function.seen is None:
         raise NotRecorded(UNREACHED)
-    found: dict[str, set[str]] = defaultdict(set)
-    for test in function.seen.tests:
-        path, _, name = test.partition("[")[0].partition("::")
-        if path in side.suites and path in side.by_path:
-            found[path].add(name.replace("::", "."))
-    if not found:
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
+    first: dict[str, Counter[str]] = defaultdict(Counter)
+    for tests, found in ((function.seen.tests, parts), (refusing, first)):
+        for test in tests:
+            path, _, name = test.partition("[")[0].partition("::")
+            if path in side.suites and path in side.by_path:
+                found[path][name.replace("::", ".")] += 1
+    if not parts:
         raise NotRecorded("only doctests reach it")
-    return {path: found[path] for path in sorted(found, key=lambda one: (-len(found[one]), one))[:_MOST_FILES]}
+    paths = sorted(parts, key=lambda path: (-first[path].total(), -parts[path].total(), path))
+    return {path: _within_room(parts[path], first[path]) for path in paths[:_MOST_FILES]}
 
 
-def _strongest(trial: _Trial, by_file: Mapping[str, set[str]], variants: Sequence[str]) -> tuple[_Kept, list[int]]:
+def _within_room(parts: Counter[str], first: Counter[str]) -> set[str]:
+    """Names of tests that together have not too many parts, those that are to be first before all others."""
+    kept: set[str] = set()
+    room = _MOST_PARTS
+    for name in [*first, *(name for name in parts if name not in first)]:
+        if not kept or parts[name] <= room:
+            kept.add(name)
+            room -= parts[name]
+    return kept
+
+
+def _strongest(
+    trial: _Trial, by_file: Mapping[str, set[str]], variants: Sequence[str], due: Sequence[str | None]
+) -> tuple[_Kept, list[int]]:
     """The tests that refuse most variants, and how many of them refuse each.
+
+    Args:
+        trial: runs them.
+        by_file: tests; those of the first file are kept whatever they refuse.
+        variants: programs.
+        due: for each variant, the file of a test that refuses it, empty for none; None where that is not known.
 
     Raises:
         NotRecorded: no test passes.
@@ -255,7 +288,11 @@ def _strongest(trial: _Trial, by_file: Mapping[str, set[str]], variants: Sequenc
     task: _Kept | None = None
     refusals = [0] * len(variants)
     why = None
-    for path, names in by_file.items():
+    for number, (path, names) in enumerate(by_file.items()):
+        concerned = [path, None] if number < _MOST_UNKNOWN else [path]
+        missed = [place for place, count in enumerate(refusals) if not count and due[place] in concerned]
+        if task is not None and not missed:
+            continue
         try:
             alone = trial.passing({path: names})
         except NotRecorded as refusal:
@@ -264,7 +301,7 @@ def _strongest(trial: _Trial, by_file: Mapping[str, set[str]], variants: Sequenc
         if task is None:
             task, refusals, kept = alone, [trial.refusals(alone, one) for one in variants], {path: alone.names}
             continue
-        new = {place: trial.refusals(alone, variants[place]) for place, count in enumerate(refusals) if not count}
+        new = {place: trial.refusals(alone, variants[place]) for place in missed}
         if not any(new.values()):
             continue
         try:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 200
 """Parts of one argument."""
+_SCALARS = frozenset({type(None), bool, int, float, str, bytes})
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"})
 """Audit events of a process that is started."""
 _RESUME_AT_START = 0
@@ -94,8 +96,8 @@ class SeenFunction:
         self.tests: set[int] = set()
         self.calls: dict[str, dict[str, Any]] = {}
         """By the text of the arguments."""
-        self.values: dict[str, set[str]] = {}
-        """Of each parameter, the values in these calls."""
+        self.values: dict[str, set[tuple[type, Any]]] = {name: set() for name in self.parameters}
+        """Of each parameter, the first values; of a container, its type and whether it is empty."""
         self.seen = self.crossing = 0
         """Calls, and those of them whose arguments are plain, while they were looked at."""
         self.last_test, self.looked_at = -1, 0
@@ -160,28 +162,31 @@ class Hook:
         seen.tests.add(self.test)
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
         seen.last_test = self.test
-        full = len(seen.calls) >= self._options["calls"]
-        if seen.looked_at > self._options["looked_at_when_full" if full else "looked_at"]:
+        is_new = self._holds_new_value(seen, frame)
+        if not is_new and (
+            len(seen.calls) >= self._options["calls"] or seen.looked_at > self._options["looked_at"]
+        ):
             return
         arguments = _arguments(seen, frame)
         text = None if arguments is None else plain_within(arguments, self._options["chars"])
         if arguments is None or text is None:
             return
         seen.crossing += 1
-        if text not in seen.calls and (self._holds_new_value(seen, arguments) or not full):
+        if text not in seen.calls:
             seen.calls[text] = {"arguments": text, "kind": "items" if seen.yields else "", "result": None}
             self._open[frame] = (seen, text, arguments)
 
-    def _holds_new_value(self, seen: SeenFunction, arguments: tuple[Any, ...]) -> bool:
+    def _holds_new_value(self, seen: SeenFunction, frame: FrameType) -> bool:
         """Whether a parameter has a value that it has in no call before, and few of it are known."""
-        named, rest, more = arguments
         fresh = False
-        for name, value in {**named, **more, "*": rest}.items():
-            known = seen.values.setdefault(name, set())
-            if len(known) < self._options["values"]:
-                text = plain_within(value, self._options["chars"]) or ""
-                fresh = fresh or text not in known
-                known.add(text)
+        open_ones = [name for name in seen.parameters if len(seen.values[name]) < self._options["values"]]
+        held = frame.f_locals if open_ones else {}
+        for name in open_ones:
+            value: Any = held.get(name)
+            kind = type(value)
+            known = value if kind in _SCALARS else kind in _CONTAINERS and len(value) > 0
+            fresh = fresh or (kind, known) not in seen.values[name]
+            seen.values[name].add((kind, known))
         return fresh
 
     def _returned(self, frame: FrameType, value: Any) -> None:

@@ -50,6 +50,7 @@ _SURVEY = "survey.json"
 _SURVEY_SECONDS = 900.0
 _BATCH = 120
 """Mutants of one call of the jail."""
+_SLOW_S = 0.5
 _STARTING_S = 10.0
 """Wall seconds of the tests that start processes, of which each function's mutants have to run all that fit."""
 _NONE: Mapping[str, bytes] = MappingProxyType({})
@@ -331,7 +332,8 @@ def to_measure(
     """
     if function.seen is None:
         return UNREACHED
-    reaching = [test for test in function.seen.tests if test in survey.took]
+    reached_by = {*function.seen.tests}
+    reaching = [test for test in survey.took if test in reached_by]
     if not reaching:
         return "every test that reaches it fails or is flaky"
     original, mutants = mutants_to_try(function, options)
@@ -341,18 +343,20 @@ def to_measure(
         function=function,
         original=original,
         mutants=tuple(mutants),
-        tests=(*_fastest_first(reaching, survey), *_starting_processes(starting, survey, {*reaching})),
+        tests=(*_in_order(reaching, survey), *_starting_processes(starting, survey, {*reaching})),
     )
 
 
-def _fastest_first(tests: Iterable[str], survey: TestSurvey) -> list[str]:
-    return sorted(tests, key=lambda test: survey.took[test][1])
+def _in_order(tests: Iterable[str], survey: TestSurvey) -> list[str]:
+    """Tests as they were collected, slow ones last: an order by seconds would be another one each time."""
+    return sorted(tests, key=lambda test: survey.took[test][0] > _SLOW_S)
 
 
 def _starting_processes(starting: Iterable[str], survey: TestSurvey, others: set[str]) -> list[str]:
     """The fastest tests, for so many seconds together, that may reach a function in a process that they start."""
     left, kept = _STARTING_S, []
-    for test in _fastest_first((one for one in starting if one in survey.took and one not in others), survey):
+    usable = [one for one in starting if one in survey.took and one not in others]
+    for test in sorted(usable, key=lambda one: survey.took[one][1]):
         left -= survey.took[test][1]
         if left < 0:
             break
