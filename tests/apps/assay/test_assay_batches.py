@@ -22,7 +22,7 @@ from truegrade.records import FunctionTask, Problem
 
 
 def battery(problems):
-    """Two right programs of each problem and four that solve nothing."""
+    """Two right programs of each problem, four that solve nothing, and one with another number."""
     probes = []
     for place in range(problems):
         name = f"p{place}"
@@ -38,6 +38,7 @@ def battery(problems):
                 probe(name, "stub", each, code=code(f"    return {each}", differs_at))
                 for each, differs_at in enumerate((120, 80, 55, 30))
             ),
+            probe(name, "mutant", 0, code=code(f"    return x + {place + 1}", 120)),
         ]
     return probes
 
@@ -130,7 +131,7 @@ def test_batches_are_mixed_and_the_same_each_time():
     bench = Bench()
     assert bench.items == Bench().items != Bench(seed=1).items
     sizes = [len(batch) for talk in bench.items[:2] for batch in talk]
-    assert sorted({*sizes}) == [1, 8, 64] and len(sizes) == 14
+    assert sorted({*sizes}) == [1, 8, 64] and len(sizes) == 30
     assert {*map(len, bench.items[2])} == {1}
     kinds = [{one.is_right for one in batch} for talk in bench.items for batch in talk if len(batch) > 1]
     assert kinds.count({True}) == kinds.count({False}) == 1 and kinds.count({True, False}) == 9
@@ -141,7 +142,12 @@ def test_batches_are_mixed_and_the_same_each_time():
 @pytest.mark.parametrize("problems", [1, 2, 5])
 def test_a_grader_that_judges_each_reply_by_itself_is_not_accused(problems):
     found = Bench(problems).measured(honest)
-    assert (found.flipped, found.cause, found.batches, found.relative) == (False, "", 14, False)
+    assert (found.flipped, found.cause, found.batches, found.relative) == (
+        False,
+        "",
+        14 + 8 * min(problems, 2),
+        False,
+    )
     assert batches_in_words(found) == ""
 
 
@@ -163,7 +169,7 @@ def by_length(talk):
 @pytest.mark.parametrize("scores", [relative, by_length])
 def test_rewards_that_are_relative_to_a_group_are_not_accused(scores):
     found = Bench().measured(lambda talk: [*scores(talk)])
-    assert not found.flipped and found.relative == (scores is relative)
+    assert not found.flipped and found.relative
 
 
 def test_wrong_replies_above_right_ones_are_paid():
@@ -231,6 +237,15 @@ def test_flips_by_chance_are_no_fault():
         by_chance=lambda flipped, of: flipped <= 0.1 * of,
     )
     assert not found.flipped
+
+
+def test_chance_does_not_lend_a_cause_to_verdicts_that_no_rule_explains():
+    draw = random.Random(0)
+    found = Bench().measured(
+        lambda talk: [[float(one.is_right and draw.random() > 0.3) for one in batch] for batch in talk],
+        by_chance=lambda flipped, of: flipped <= 0.2 * of,
+    )
+    assert found.flipped and found.cause == ""
 
 
 def test_a_fault_is_named_through_flips_by_chance():
@@ -337,7 +352,7 @@ def test_batches_of_real_rewards_are_measured_and_gone_on_with(assayed):
     names = ("sound", "first", "one_a_prompt", "fails")
     result = assayed(*names, call="trl")
     sound, first, short, fails = result.measures
-    assert "no verdict changed in 14 batches of 1, 8 and 64 replies" in answer(sound)
+    assert "no verdict changed in 30 batches of 1, 8 and 64 replies" in answer(sound)
     assert first.batches.cause == "gives every reply of a batch what the first of them gets"
     assert (
         first.forgeable
@@ -359,7 +374,7 @@ def test_batches_of_real_rewards_are_measured_and_gone_on_with(assayed):
 @jailed
 def test_batches_of_verl_are_measured(assayed):
     sound, shifted = assayed("of_verl", "of_verl_shifted", call="verl-batch").measures
-    assert "no verdict changed in 14 batches of 1, 8 and 64 replies" in answer(sound)
+    assert "no verdict changed in 30 batches of 1, 8 and 64 replies" in answer(sound)
     cause = "returns the rewards of a batch shifted, each reply getting that of the one behind it"
     assert shifted.batches.cause == cause
 

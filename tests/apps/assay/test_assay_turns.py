@@ -49,6 +49,18 @@ def test_no_rule_is_named_where_none_fits_or_nothing_was_said():
     assert (silent.cause, turns_in_words(silent)) == ("", said)
 
 
+def test_where_the_shape_does_not_decide_it_is_said_how_many_get_another_verdict():
+    """As of a grader that judges the longest message."""
+    asked = iter(range(3 * len(SHAPES)))
+    due = READINGS[DUE]
+    found = judged(lambda turns: due(turns) is (len(turns) == 1 or next(asked) % 7 > 0))
+    assert not found.steady and found.cause == "" and found.otherwise == 5
+    assert turns_in_words(found) == (
+        "5 of 30 replies with several messages get another verdict than the model's last program does alone"
+    )
+    assert turns_in_words(judged(due)) == ""
+
+
 def test_nothing_is_measured_of_graders_of_one_text():
     assert measure_turns([], lambda _, score: True) is None and turns_in_words(None) == ""
 

@@ -19,6 +19,8 @@ from truegrade.report import format as fmt
 
 LEAST_FLIPS = 2
 """Of which a rule with a number may be said: with one some such rule fits by chance."""
+_TOLD_APART = 10
+"""Times as many flips as a rule leaves unexplained it has to explain, where verdicts flip by chance as well."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
     "one for each different prompt": lambda batch: len({one.problem_id for one in batch}),
     "one for each different reply": lambda batch: len({one.text for one in batch}),
@@ -174,7 +176,7 @@ def _cause(
             return name
     name, off = min(wrong.items(), key=lambda each: each[1])
     of = sum(len(one) for _, found in seen for one in found)
-    if by_chance(off, of):
+    if by_chance(off, of) and off * _TOLD_APART <= flips:
         return name
     return _reordered(seen) if all(row.at_once for talk in talks for row in talk) else ""
 

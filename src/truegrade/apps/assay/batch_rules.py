@@ -50,6 +50,8 @@ KEYS: Mapping[str, Key] = {
     "that are equal, whatever problem they are given to,": lambda one: one.text,
     "of a length": lambda one: one.chars,
     "to a problem of a length": lambda one: (one.problem_id, one.chars),
+    "that differ in numbers alone": lambda one: one.numberless,
+    "to a problem that differ in numbers alone": lambda one: (one.problem_id, one.numberless),
     "of as many lines": lambda one: one.lines,
     "to a problem of as many lines": lambda one: (one.problem_id, one.lines),
     "that begin with the same line": lambda one: one.start.partition("\n")[0],
@@ -178,6 +180,14 @@ def _by_row(row: Callable[[int, int], int]) -> Rule:
     ]
 
 
+def _by_different_prompts(talk: Sequence[Batch]) -> list[Verdicts]:
+    said = []
+    for batch in talk:
+        prompts = [*dict.fromkeys(one.problem_id for one in batch)]
+        said.append([one.solves == prompts[place % len(prompts)] for place, one in enumerate(batch)])
+    return said
+
+
 def _programs(batch: Batch) -> list[int]:
     return [place for place, one in enumerate(batch) if not one.hollow]
 
@@ -215,6 +225,7 @@ def _rows() -> Iterator[tuple[str, Rule]]:
     yield f"{by} before it, and the first by its own", _by_row(lambda place, size: max(place - 1, 0))
     yield f"{by} behind it, and the last by its own", _by_row(lambda place, size: min(place + 1, size - 1))
     yield f"{by} counted from the end, the first by its own", _by_row(lambda place, size: -place % size)
+    yield f"{by} of the different prompts in turn", _by_different_prompts
     for which, kept in {"with a program": _programs, "of different ones": _different}.items():
         last = "and fills up with refusals"
         yield (
@@ -271,8 +282,15 @@ class PlaceInBatch(NamedTuple):
 
     def repeats(self, key: Key, *, across: bool) -> bool:
         """Whether a reply with its key was there before, in the batch or at all."""
-        earlier = [*(self.before if across else ()), *self.batch[: self.place]]
-        return any(key(other) == key(self.one) for other in earlier)
+        return any(key(other) == key(self.one) for other in self._earlier(across=across))
+
+    def is_solved(self, *, across: bool) -> bool:
+        """Whether a right reply to its problem was there before, in the batch or at all."""
+        earlier = self._earlier(across=across)
+        return any(other.is_right and other.problem_id == self.one.problem_id for other in earlier)
+
+    def _earlier(self, *, across: bool) -> list[BatchItem]:
+        return [*(self.before if across else ()), *self.batch[: self.place]]
 
 
 Condition = Callable[[PlaceInBatch], bool]
@@ -300,6 +318,8 @@ CONDITIONS: Mapping[str, Condition] = {
     "right behind a right one": lambda it: it.place > 0 and it.batch[it.place - 1].is_right,
     "right behind one without a program": lambda it: it.place > 0 and it.batch[it.place - 1].hollow,
     "behind one without a program in its batch": lambda it: any(one.hollow for one in it.batch[: it.place]),
+    "to a problem that had a right one before": lambda it: it.is_solved(across=True),
+    "to a problem that had a right one before in its batch": lambda it: it.is_solved(across=False),
     **{f"{named} before": _repeating(key, across=True) for named, key in _TEXT.items()},
     **{f"{named} before in its batch": _repeating(key, across=False) for named, key in _TEXT.items()},
 }
@@ -366,10 +386,18 @@ def of_a_number(number: int) -> Iterator[tuple[str, Rule]]:
         (f"gives the replies of each {number} in a batch what {named}", _shared(_chunks(number), pick))
         for named, pick in PICKS.items()
     )
+    yield (
+        f"gives the replies behind the last whole {number} of a batch what the last of all gets",
+        of_each(lambda _, v: [*(rest := v[: _whole_chunks(len(v), number)]), *v[-1:] * (len(v) - len(rest))]),
+    )
+    yield (
+        f"gives the replies behind the last whole {number} of a batch what the one before them gets",
+        of_each(lambda _, v: _continued(v, _whole_chunks(len(v), number))),
+    )
     yield from _unless(
         {
             f"behind the last whole {number} of a batch": lambda it: (
-                it.place >= len(it.batch) - len(it.batch) % number
+                it.place >= _whole_chunks(len(it.batch), number)
             ),
             **{
                 f"of a batch whose place, from 0, leaves {left} when divided by {number}": _leaves(left, number)
@@ -377,6 +405,14 @@ def of_a_number(number: int) -> Iterator[tuple[str, Rule]]:
             },
         }
     )
+
+
+def _whole_chunks(size: int, number: int) -> int:
+    return size - size % number
+
+
+def _continued(verdicts: Verdicts, whole: int) -> Verdicts:
+    return [*verdicts[:whole], *verdicts[max(whole - 1, 0) :][:1] * (len(verdicts) - whole)]
 
 
 def _chunks(number: int) -> Callable[[Batch], list[object]]:

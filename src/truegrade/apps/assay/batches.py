@@ -7,6 +7,7 @@ whatever stands beside it, in whatever order, and whatever came before.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -21,6 +22,7 @@ from truegrade.records import Problem
 
 SMALL, LARGE = 8, 64
 MOST_PROBLEMS = 8
+_TURNS = 4
 NO_PROGRAM = "I do not know how to solve this problem."
 """A reply without a program."""
 
@@ -34,6 +36,8 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     """The problem that its program solves; empty for one that solves nothing."""
     text: str
     """Hash of the reply: equal ones are equal replies."""
+    numberless: str = ""
+    """The same without its digits."""
     chars: int
     lines: int = 0
     start: str = ""
@@ -78,7 +82,7 @@ class BatchReply(NamedTuple):
 def plan_batches(
     probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance, seed: int
 ) -> list[list[list[BatchReply]]]:
-    """Two conversations of seven batches each, of 1, 8 and 64 replies, and one of replies alone.
+    """Two conversations of batches of 1, 8 and 64 replies, and one of replies alone.
 
     None where no reference is accepted.
 
@@ -111,8 +115,9 @@ def plan_batches(
             made.alike(SMALL, right=True),
             made.mixed(SMALL),
             [*reversed(made.in_turn())],
+            *made.by_turns(),
         ],
-        [[one] for pool in found for one in (*pool.foreign, pool.wrong[-1])],
+        [[one] for pool in found for one in pool.wrong],
     ]
 
 
@@ -125,7 +130,7 @@ class Pool(NamedTuple):
 
     right: list[BatchReply]
     wrong: list[BatchReply]
-    """Stubs, `foreign`, and last a reply without a program."""
+    """Stubs, a program near the reference, `foreign`, and last a reply without a program."""
     foreign: list[BatchReply]
     """Right programs of other problems, in the order of those."""
 
@@ -133,12 +138,15 @@ class Pool(NamedTuple):
 def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance) -> Iterator[Pool]:
     """Of each problem whose reference is accepted; programs of the other problems solve nothing in it."""
     right, stubs = defaultdict[str, list[Probe]](list), defaultdict[str, list[Probe]](list)
+    mutants = defaultdict[str, list[Probe]](list)
     for probe in sorted(probes, key=lambda one: (one.origin != REFERENCE, one.id)):
         plain = probe.form == "program" and probe.danger == "h0" and not probe.order and not probe.tests
         if plain and probe.kind == "right" and probe.label == "right" and acceptance.accepted(probe):
             right[probe.problem_id].append(probe)
         elif plain and probe.kind == "stub" and probe.label == "wrong" and "def " in probe.code:
             stubs[probe.problem_id].append(probe)
+        elif plain and probe.kind == "mutant" and probe.label == "wrong" and not acceptance.accepted(probe):
+            mutants[probe.problem_id].append(probe)
     solved = [name for name, of in right.items() if of[0].origin == REFERENCE and name in problems]
     for name in solved[:MOST_PROBLEMS]:
         of = right[name]
@@ -150,8 +158,16 @@ def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: 
         nothing = make_probe(name, "stub", "no-program", NO_PROGRAM, form="reply", label="wrong")
         size = len(of[0].code.rstrip())
         wrong = [_reply(_padded(one, size), name, problems, paid) for one in alone[:3]]
+        own = _numberless(of[0].code)
+        alike = [one for one in mutants[name] if _numberless(one.code) == own]
+        wrong += [_reply(one, name, problems) for one in (alike or mutants[name])[:1]]
         wrong += [*foreign, _reply(nothing, name, problems, paid)]
         yield Pool([_reply(one, name, problems) for one in of[:2]], wrong, foreign)
+
+
+def _numberless(code: str) -> str:
+    """A program without its digits; others may differ from it in numbers alone."""
+    return re.sub(r"\d+", "", code).rstrip()
 
 
 def _padded(probe: Probe, chars: int) -> Probe:
@@ -168,6 +184,7 @@ def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone:
         problem_id=name,
         solves=probe.problem_id if probe.kind == "right" else "",
         text=make_probe("", "stub", "", code).id,
+        numberless=make_probe("", "stub", "", _numberless(code)).id,
         chars=len(code),
         lines=code.count("\n") + 1,
         start=code[:100],
@@ -197,6 +214,11 @@ class _Mixer:
             *(one.right[0], one.wrong[-1], other.right[0], other.wrong[-1]),
             *(one.wrong[0], one.right[0], [*one.wrong[:1], *one.foreign][-1], [*other.foreign, *other.wrong][0]),
         ]
+
+    def by_turns(self) -> list[list[BatchReply]]:
+        """Batches of one, a right reply and a wrong one to the same problem by turns: what is kept of one call may
+        be taken for the next one's."""
+        return [[one] for pool in self._pools[:2] for one in (pool.right[0], pool.wrong[0]) * _TURNS]
 
     def alike(self, size: int, *, right: bool) -> list[BatchReply]:
         """A batch of right replies alone, or of others alone."""

@@ -170,6 +170,10 @@ class TurnsMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one order of messages got one verdict, whatever problem it was for."""
     right: int
     """Replies of several messages with a verdict whose answer is right."""
+    wrong: int = 0
+    """Others."""
+    otherwise: int = 0
+    """Of both, those with another verdict than is due."""
     refused: int
     """Of these."""
     of_others: int

@@ -62,6 +62,10 @@ READINGS: Mapping[str, Callable[[Turns], bool]] = {
     "judges the last program of all messages, whoever wrote it": lambda t: _programs(_whole(t))[-1:] == [RIGHT],
     "judges the first program of all messages, whoever wrote it": lambda t: _programs(_whole(t))[:1] == [RIGHT],
     "pays the best of all messages, whoever wrote it": lambda t: RIGHT in _whole(t),
+    "pays where all of the model's programs are right": lambda t: {*_programs(_of_model(t))} == {RIGHT},
+    "judges the last program of the model or of a tool": lambda t: (
+        _programs([what for role, what in t if role != USER])[-1:] == [RIGHT]
+    ),
     "judges no reply of more than one message": lambda t: len(t) == 1 and t[0][1] == RIGHT,
 }
 """Which message a grader judges, to whether it accepts a reply; the first is what is due."""
@@ -120,8 +124,10 @@ def measure_turns(
     return TurnsMeasure(
         steady=all(len(verdicts) == 1 for verdicts in shapes.values()),
         cause=cause,
+        otherwise=sum(v is not None and v is not one.is_right for one, v in several),
         as_due=cause == DUE,
         right=sum(one.is_right for one, _ in several),
+        wrong=sum(not one.is_right for one, _ in several),
         refused=sum(one.is_right and v is False for one, v in several),
         of_others=len(others),
         of_others_paid=others.count(True),
@@ -132,12 +138,15 @@ def measure_turns(
 
 def turns_in_words(of: TurnsMeasure | None) -> str:
     """Which message decides; empty where it is the one that is due, and of graders that are handed one text."""
-    if of is None or not of.steady or (of.as_due and not of.unanswered):
+    if of is None or (of.as_due and not of.unanswered):
         return ""
+    if not of.steady:  # a state, chance or the length of messages may decide as well
+        changed = f"{of.otherwise} of {of.right + of.wrong} replies with several messages get another verdict"
+        return f"{changed} than the model's last program does alone" if of.otherwise else ""
     paid = f"{of.of_others_paid} of {of.of_others} right programs of a tool or a user alone are accepted"
     refused = f"{of.refused} of {of.right} right answers are refused"
     silent = f"{of.unanswered} got no verdict ({of.why})"
     found = (paid if of.of_others_paid else "", refused if of.refused else "", silent if of.unanswered else "")
-    said = of.cause or "judges another message than the model's last one with a program, by no known rule"
+    said = of.cause or "judges not the model's last message with a program alone, by no known rule"
     whose = f"it {said}: " if of.right + of.of_others else ""
     return f"of replies with several messages {whose}{', '.join(filter(None, found))}".removesuffix(": ")
