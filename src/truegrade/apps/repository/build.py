@@ -132,6 +132,20 @@ class BuiltFunctions(msgspec.Struct, frozen=True, kw_only=True):
         tags = (msgspec.json.decode(row, type=_Tagged).tags for row in self.rows[kind])
         return dict(sorted(Counter(each["tier"] for each in tags if "tier" in each).items(), reverse=True))
 
+    def strength(self, kind: Kind) -> dict[str, float]:
+        """Of mutants that chose nothing: how many there are, and the shares that what decides about rows of a kind
+        and the whole suite refuse; empty where rows have none."""
+        tags = [msgspec.json.decode(row, type=_Tagged).tags for row in self.rows[kind]]
+        measured = [one for one in tags if "strength_of_suite" in one]
+        count = sum(int(one["mutants"]) for one in measured)
+        if not count:
+            return {}
+        shares = {
+            name: sum(float(one[name]) * int(one["mutants"]) for one in measured) / count
+            for name in ("strength", "strength_of_suite")
+        }
+        return {"mutants": count, **shares}
+
 
 class _Tagged(msgspec.Struct):
     tags: dict[str, str] = {}

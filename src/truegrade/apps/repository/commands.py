@@ -187,17 +187,26 @@ def _summary(inventory: Inventory, built: BuiltFunctions, files: dict[str, Path]
         "files": {kind: str(path) for kind, path in files.items()},
         "rows": {kind: len(rows) for kind, rows in built.rows.items()},
         "tiers": {kind: tiers for kind in built.rows if (tiers := built.tiers(kind))},
+        "strength": {kind: found for kind in built.rows if (found := built.strength(kind))},
         "left_out": [{"kind": kind, "name": one.name, "why": one.why} for kind, one in built.left_out],
     }
 
 
 def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) -> None:
-    """How many rows of each kind, what was left out and why, and what to run next."""
+    """How many rows of each kind and how strong, what was left out and why, and what to run next."""
+    from truegrade.report import format as fmt
+
     told = []
     for kind, rows in built.rows.items():
         tiers = ", ".join(f"{count} {tier}" for tier, count in built.tiers(kind).items())
         told.append(f"{len(rows)} problems of kind {kind}" + (f" ({tiers})" if tiers else ""))
-    echo(", ".join(told) + "; left out:")
+    echo(", ".join(told))
+    for kind in built.rows:
+        if found := built.strength(kind):
+            kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
+            echo(f"what decides about {kind} refuses {kept}, and the whole suite {whole},")
+            echo(f"of {found['mutants']:.0f} mutants that chose nothing")
+    echo("left out:")
     kinds: dict[Refused, list[str]] = {}
     for kind, one in built.left_out:
         kinds.setdefault(one, []).append(kind)

@@ -201,8 +201,8 @@ def decide_by_tests(
     Raises:
         NotRecorded: there are none; the message says why.
     """
-    if function.obstacle:
-        raise NotRecorded(function.obstacle)
+    if function.obstacle or function.seen is None:
+        raise NotRecorded(function.obstacle or UNREACHED)
     if not installed_packages(["pytest"], tree.name):
         raise NotRecorded("pytest needs its package")
     mutants = function_mutants(function, seed)
@@ -244,8 +244,7 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
     Raises:
         NotRecorded: there are none.
     """
-    if function.seen is None:
-        raise NotRecorded(UNREACHED)
+    assert function.seen is not None
     parts: dict[str, Counter[str]] = defaultdict(Counter)
     first: dict[str, Counter[str]] = defaultdict(Counter)
     for tests, found in ((function.seen.tests, parts), (refusing, first)):
