@@ -109,6 +109,8 @@ def _refused_by_suite(
     inventory: Inventory, seed: int, out: Path, workers: int | None, unsafe: bool, watch: Progress
 ) -> SuiteRefusals:
     """What the repository's own tests make of mutants; nothing where they do not run again and again."""
+    from msgspec import structs
+
     from truegrade.apps.repository.strength import (
         KILLED,
         StrengthOptions,
@@ -118,6 +120,8 @@ def _refused_by_suite(
     )
     from truegrade.errors import UserError
 
+    usable = tuple(function for function in inventory.functions if not function.obstacle)
+    inventory = structs.replace(inventory, functions=usable)
     with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
         try:
             survey = survey_tests(inventory, sandbox, out, seed)
@@ -201,11 +205,11 @@ def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) ->
         tiers = ", ".join(f"{count} {tier}" for tier, count in built.tiers(kind).items())
         told.append(f"{len(rows)} problems of kind {kind}" + (f" ({tiers})" if tiers else ""))
     echo(", ".join(told))
-    for kind in built.rows:
-        if found := built.strength(kind):
-            kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
-            echo(f"what decides about {kind} refuses {kept}, and the whole suite {whole},")
-            echo(f"of {found['mutants']:.0f} mutants that chose nothing")
+    found = next(filter(None, map(built.strength, built.rows)), None)  # that of one kind is that of all
+    if found:
+        kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
+        echo(f"what decides refuses {kept}, and the whole suite {whole},")
+        echo(f"of {found['mutants']:.0f} mutants that chose nothing")
     echo("left out:")
     kinds: dict[Refused, list[str]] = {}
     for kind, one in built.left_out:
