@@ -24,6 +24,7 @@ CODE = '''
 from __future__ import annotations
 
 import functools
+import os
 
 LIMIT = 3
 
@@ -85,6 +86,13 @@ def quiet(shelf):
 def reads(shelf, path):
     with open(path) as file:
         return len(file.read()) * 2 + len(shelf.things) + 1
+
+
+def known(shelf, word):
+    """Words of the package's own file."""
+    with open(os.path.join(os.path.dirname(__file__), "words.txt")) as file:
+        words = file.read().split()
+    return len(shelf.things) + 1 if word in words else len(words) - 4
 
 
 def reads_bytes(shelf, path):
@@ -167,6 +175,10 @@ def test_reads(shelf):
     assert shelves.reads(shelf, data) == 13
 
 
+def test_known(shelf):
+    assert [shelves.known(shelf, word) for word in ("zig", "zag")] == [3, -3]
+
+
 def test_reads_bytes(shelf):
     assert shelves.reads_bytes(shelf, Path(__file__).parent / "data.bin") == 7
 
@@ -176,6 +188,7 @@ def test_nothing():
 '''
 FILES = {
     "src/shelves.py": CODE,
+    "src/words.txt": "zig",
     "tests/__init__.py": "",
     "tests/conftest.py": CONFTEST,
     "tests/helpers.py": HELPERS,
@@ -222,11 +235,13 @@ def test_methods_and_functions_of_objects_are_problems_of_their_tests(built):
         "Shelf.loose",
         "both",
         "reads",
+        "known",
     }
     assert {row["tags"]["tier"] for row in write.values()} == {"own-tests"}
     assert left_out["Shelf._hidden"].startswith("it uses what only the text of its class has")
     assert left_out["quiet"].startswith("what is kept refuses fewer than half")
-    assert write["reads"]["files"] == {"data.txt": "words", "tests/data.txt": "words"}
+    lie = {"data.txt": "words", "tests/data.txt": "words", "src/words.txt": "zig"}
+    assert write["reads"]["files"] == write["known"]["files"] == lie
     assert left_out["reads_bytes"].startswith(
         "none of its tests passes without its tree: test_reads_bytes: FileNot"
     )

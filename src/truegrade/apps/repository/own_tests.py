@@ -11,6 +11,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -86,7 +87,11 @@ class TestSide:
                     self.by_path.setdefault(path, module)
                     helpers.append(module)
         self.package = Package([*helpers, *modules])
-        self._tree = tree
+        self._data = {
+            path: content
+            for path, content in tree.files.items()
+            if not path.endswith(".py") and len(content) <= _MOST_FILE_BYTES
+        }
 
     def sources(self, path: str) -> list[ParsedModule]:
         """A file of tests, behind the files that hold fixtures for it."""
@@ -94,19 +99,31 @@ class TestSide:
         found = [self.by_path.get(f"{folder}conftest.py") for folder in folders]
         return [module for module in (*found, self.by_path.get(path)) if module is not None]
 
-    def files(self, path: str, sources: Sequence[ParsedModule]) -> dict[str, str]:
-        """Text files that tests name, as they lie beside their file and below the root of the project."""
-        text, folder = "\n".join(module.file.text for module in sources), path.rpartition("/")[0] + "/"
+    def files(self, paths: Collection[str], dotted: Collection[str]) -> dict[str, str]:
+        """Text files that tests and modules name, as they lie below the root of the project.
+
+        Args:
+            paths: of tests, whose files lie also where a process that is started beside them finds them.
+            dotted: names of modules.
+        """
         found: dict[str, str] = {}
-        for place, content in self._tree.files.items():
-            named = place.startswith(folder) and place.rpartition("/")[2] in text
-            if not named or place.endswith(".py") or len(content) > _MOST_FILE_BYTES:
-                continue
-            try:
-                found[place] = found[place.removeprefix(folder)] = content.decode()
-            except UnicodeDecodeError:
-                continue
+        for path in sorted(paths, reverse=True):
+            folder = path[: path.rfind("/") + 1]
+            named = self._named(folder, "\n".join(module.file.text for module in self.sources(path)))
+            found |= named | {place.removeprefix(folder): text for place, text in named.items()}
+        for name in dotted:
+            file = self.package.by_name[name].file
+            found |= self._named(file.path[: file.path.rfind("/") + 1], file.text)
         return found if sum(map(len, found.values())) <= _MOST_CHARS else {}
+
+    def _named(self, folder: str, text: str) -> dict[str, str]:
+        """The text files of a folder that a text names."""
+        found: dict[str, str] = {}
+        for place, content in self._data.items():
+            if place.startswith(folder) and place.rpartition("/")[2] in text:
+                with suppress(UnicodeDecodeError):
+                    found[place] = content.decode()
+        return found
 
 
 def _names_of(path: str, tree: SourceTree) -> Iterator[str]:
@@ -386,13 +403,11 @@ class _Trial:
         if copies := package.copies(function, others):
             raise NotRecorded(f"the same function stands where its tests reach: {copies[0]}")
         texts = [*package.texts(function.module.dotted, *others), *(module.file.text for module in sources)]
-        files: dict[str, str] = {}
-        for path in reversed([*wanted]):
-            files |= self._side.files(path, self._side.sources(path))
+        loaded = sorted({name for one in (function.module.dotted, *others) for name in package.closure(one)})
         return {
             "prefix": package.prefix(function, others, as_code=True),
             "packages": installed_packages(imported_tops(texts) - {"pytest"}, self._own),
-            "files": files,
+            "files": self._side.files(wanted, loaded),
         }
 
     def _task(

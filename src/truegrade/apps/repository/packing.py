@@ -66,7 +66,7 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
     made = importlib.import_module(module)
     hidden = (*vars(type(sys)("")), "__builtins__", "__file__", "__path__", answer, "_truegrade_answer")
     namespace.update({name: value for name, value in vars(made).items() if name not in hidden})
-    namespace["__package__"] = made.__package__
+    namespace.update(__package__=made.__package__, __file__=made.__file__)
 
 
 _MOST_CHARS = 1_500_000
