@@ -167,11 +167,9 @@ def overlooked(
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
             told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
     if any(kind.startswith((_ON_TEST, ONE_FAILS)) for kind in told):
-        # Then a mutant was accepted for the tests on which it is right, however it differs on another.
+        # Then a program was accepted for the tests on which it is right, however it differs on another.
         told = {
-            kind: one
-            for kind, one in told.items()
-            if kind.startswith((_ON_TEST, ONE_FAILS)) or any(probe.kind == "output" for probe in one[2])
+            kind: one for kind, one in told.items() if kind.startswith((_ON_TEST, ONE_FAILS)) or kind in MADE_APART
         }
     first = sorted(told.values(), key=lambda each: each[0] != ANY_VALUE)
     yield from first[:MOST_TOLD]
