@@ -239,6 +239,22 @@ def test_flips_by_chance_are_no_fault():
     assert not found.flipped
 
 
+def test_one_flip_that_no_rule_explains_is_told_and_is_no_fault():
+    flipped = []
+
+    def one(talk):
+        for place, due in enumerate(honest(talk)):
+            if talk is bench.items[0] and place == 4:
+                at = due.index(0.0, 20)
+                flipped.append(at)
+                due[at] = 1.0
+            yield due
+
+    bench = Bench()
+    found = bench.measured(lambda talk: [*one(talk)])
+    assert len(flipped) == 1 and (found.flipped, found.cause, found.by_chance) == (False, "", 1)
+
+
 def test_chance_does_not_lend_a_cause_to_verdicts_that_no_rule_explains():
     draw = random.Random(0)
     found = Bench().measured(

@@ -18,7 +18,8 @@ from truegrade.apps.assay.records import Probe
 from truegrade.report import format as fmt
 
 LEAST_FLIPS = 2
-"""Of which a rule with a number may be said: with one some such rule fits by chance."""
+"""Of which a rule with a number may be said: with one some such rule fits by chance. One that no rule explains is
+no fault: a verdict may flip once in a hundred sends and never among those that are sent twice."""
 _TOLD_APART = 10
 """Times as many flips as a rule leaves unexplained it has to explain, where verdicts flip by chance as well."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
@@ -71,6 +72,8 @@ def measure_batches(
                 wrong.append(not paid_alone and (accepted or _is_above_a_right_one(row, place)))
     refused, paid = right.count(False), wrong.count(True)
     flips = (paid > 0 and not by_chance(paid, len(wrong))) or (refused > 0 and not by_chance(refused, len(right)))
+    cause = _averaged(answered) or _turned_round(answered) or _cause(talks, verdicts, by_chance) if flips else ""
+    flips = flips and (cause != "" or paid + refused >= LEAST_FLIPS)
     return BatchMeasure(
         batches=len(answered),
         at_once=all(row.at_once for row in together),
@@ -81,9 +84,7 @@ def measure_batches(
         wrong=len(wrong),
         paid=paid if flips else 0,
         by_chance=0 if flips else paid + refused,
-        cause=(
-            _averaged(answered) or _turned_round(answered) or _cause(talks, verdicts, by_chance) if flips else ""
-        ),
+        cause=cause,
         short=_why_short(short),
         unanswered=len(together) - len(answered) - len(short),
         why=next((row.detail for row in together if row.detail), ""),

@@ -113,7 +113,7 @@ def _in_batches(measure: GraderMeasure) -> str:
     if of.relative:
         return f"in {of.batches} batches of {sizes} replies rewards are relative, and right ones ahead{silent}"
     changed = (
-        f"{of.by_chance} of {of.right + of.wrong} verdicts, no more than those on single replies flip,"
+        f"{of.by_chance} of {of.right + of.wrong} verdicts, too few to tell from chance,"
         if of.by_chance
         else "no verdict"
     )
