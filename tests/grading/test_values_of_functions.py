@@ -3,6 +3,7 @@
 import pytest
 
 from truegrade.grading.functions import TESTS_INSIDE, grade_by_tests
+from truegrade.grading.names_in_tests import reads_state
 from truegrade.grading.values_in_tests import are_plain, compare_with_fixed_values
 from truegrade.records import FunctionTask, Reason
 from truegrade.sandbox import Limits, Sandbox
@@ -914,3 +915,19 @@ def test_what_does_not_cross_is_said_in_plain_words(graded):
         judged = graded(f"assert {use}", "class Q:\n    x = 1\ndef f(n): return Q()")
         assert judged.reason is Reason.WRONG_ANSWER
         assert words in judged.detail and "Unsupported" not in judged.detail
+
+
+@pytest.mark.parametrize(
+    ("tests", "in_doubt"),
+    [
+        ("import builtins as _b\nassert _b.type(f(1)) is _b.int and _b.len([f(2)]) == 1", False),
+        ("import builtins\nassert builtins.isinstance(f(1), int)", False),
+        ("import builtins as _b\nf(1)\nassert _b.hidden", True),
+        ("import builtins as _b\n_b.len = f", True),
+        ("import builtins as _b\nassert f(_b) == 1", True),
+        ("import builtins as _b\nfrom builtins import hidden\nassert _b.len([f(1)])", True),
+        ("import builtins as _b\nassert _b.setattr(f, 'x', 1) is None", True),
+    ],
+)
+def test_built_in_names_by_way_of_their_module_are_in_doubt_where_more_is_asked_of_it(tests, in_doubt):
+    assert reads_state(tests, "f") is in_doubt

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -112,7 +113,7 @@ def reads_state(tests: str, entry_point: str) -> bool:
     names_index = any(one.attr in _OF_INDEXES and _root(one) != "self" for one in set_there)
     if names_index or not {*map(_root, set_there)} <= own | {""} - imported:
         return True
-    if not state_named(tree, _PROCESS) <= own:
+    if not state_named(tree, _PROCESS) - _builtins_by_another_name(nodes) <= own:
         return True
     from_modules = [one for one in nodes if isinstance(one, ast.ImportFrom)]
     held = imported_names(from_modules)
@@ -126,6 +127,23 @@ def reads_state(tests: str, entry_point: str) -> bool:
     known -= {entry_point, "candidate"}
     changed = (_root(one) in imported and _changes_settings(one, held) for one in nodes)
     return any(changed) or any(_asks_what_does_not_cross(one, known, caught) for one in nodes)
+
+
+def _builtins_by_another_name(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """The module of the built-in names, where tests read such names of it alone: as free of state as the names."""
+    imports = [
+        each for one in nodes if isinstance(one, ast.Import) for each in one.names if each.name == "builtins"
+    ]
+    names = {each.asname or each.name for each in imports if each.name == "builtins"}
+    uses = [one for one in nodes if isinstance(one, ast.Name) and one.id in names]
+    reads = [
+        one
+        for one in nodes
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id in names
+        if isinstance(one.ctx, ast.Load) and hasattr(builtins, one.attr)
+    ]
+    others = any(isinstance(one, ast.ImportFrom) and one.module == "builtins" for one in nodes)
+    return frozenset({"builtins"}) if len(uses) == len(reads) and not others else frozenset()
 
 
 _OF_INDEXES = frozenset({"name", "names", "freq"})

@@ -76,6 +76,8 @@ def test_a_function_is_decided_by_calls_half_of_them_in_no_file(tmp_path, jails)
     refused = sum(one.refused_by > 0 for one in found.mutants if one.held_out)
     assert share == refused / len(found.held_out) and refused > 4 and 0.4 < low < share <= high <= 1
     assert found.rewritings >= 2 and "assert equals_exactly(f(1), 3)" in found.tests
+    judged = found.judged(found.function.source, jails.first)
+    assert judged.passed and judged.marks == ()  # its verdict stands outside
 
 
 SUM = "n * 3 + (n > 4)"

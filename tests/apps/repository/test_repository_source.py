@@ -145,3 +145,23 @@ def test_packages_that_hold_the_repository_itself_are_not_lent():
     assert tops == {"pytest", "os", "pluggy"}
     assert installed_packages(tops, "other") == ("pluggy", "pytest")
     assert installed_packages(tops, "Pluggy") == ()  # pytest requires it
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]\npython_files = ['check*.py', 'test_*.py']\n"),
+        ("pytest.ini", "[pytest]\npython_files = check*.py\n  test_*.py\n"),
+        ("tox.ini", "[pytest]\npython_files = check*.py\n"),
+        ("setup.cfg", "[tool:pytest]\npython_files = check*.py\n"),
+    ],
+)
+def test_files_that_the_configuration_calls_tests_are_tests_and_no_modules(tmp_path, name, text):
+    place = write_package(tmp_path, {"m.py": "", "check_m.py": "", "t/test_m.py": "", name: text})
+    assert suite_files(read_tree(str(place))) == ["check_m.py", "t/test_m.py"] and dotted(place) == ["m"]
+
+
+@pytest.mark.parametrize("text", ["[pytest]\npython_files = *.py\n", "[pytest\n", "[pytest]\npython_files =\n"])
+def test_a_configuration_that_says_nothing_of_use_changes_nothing(tmp_path, text):
+    place = write_package(tmp_path, {"m.py": "", "test_m.py": "", "pytest.ini": text})
+    assert suite_files(read_tree(str(place))) == ["test_m.py"] and dotted(place) == ["m"]

@@ -370,7 +370,8 @@ class _FunctionWork:
                 decided = decide_by_tests(function, self._side, self._tree, self._jails, seed, floor)
             except (NotRecorded, *_UNWORKABLE) as other:
                 why = _why(other)
-                yield from ((kind, why if why == outside else f"{why}: by calls: {outside}") for kind in kinds)
+                told = why if why == outside or function.seen is None else f"{why}: by calls: {outside}"
+                yield from ((kind, told) for kind in kinds)
                 return
         tops = imported_tops(self._package.texts(function.module.dotted))
         packages = installed_packages(tops, self._tree.name)

@@ -52,8 +52,8 @@ MODULE = "truegrade_answer"
 LEAST_MUTANTS = 5
 _MOST_MUTANTS = 20
 """Every second of them has a part in the choice of files; the others tell how strong the tests are."""
-_MOST_FILES, _MOST_UNKNOWN = 8, 3
-"""Files tried; of so many where nothing is known of what the whole suite refuses."""
+_FIRST_FILES, _MOST_FILES = 3, 8
+"""Files whose tests are kept if they go together, and files that are tried for what the others miss."""
 _MOST_PARTS = 150
 """Tests of one file, each with all its parameters counted: a run of so many takes part of a second."""
 _MOST_CHARS = 400_000
@@ -204,8 +204,8 @@ def decide_by_tests(
 ) -> DecidedByTests:
     """Find tests of the repository that decide about answers to a function.
 
-    Kept are those of the file that has most of those that refuse mutants, and of each other file that refuses what
-    none before it does.
+    Kept are those of a few files, first the one with most of those that refuse mutants, and of each other file that
+    refuses what none before it does.
 
     Args:
         function: of its package.
@@ -238,7 +238,7 @@ def decide_by_tests(
         TriedMutant(mutant=mutant, refused_by=trial.refusals(task, mutant.code), held_out=True)
         for mutant in held_out
     ]
-    tried += [  # where no other file was taken for them, they chose nothing
+    tried += [  # where no file was taken for them, they chose nothing
         TriedMutant(mutant=mutant, refused_by=count, held_out=len(task.paths) == 1)
         for mutant, count in zip(shown, refusals[-len(shown) :], strict=True)
     ]
@@ -293,7 +293,7 @@ def _strongest(
 
     Args:
         trial: runs them.
-        by_file: tests; those of the first file are kept whatever they refuse.
+        by_file: tests; those of the first files are kept whatever they refuse.
         variants: programs.
         due: for each variant, the file of a test that refuses it, empty for none; None where that is not known.
 
@@ -305,9 +305,8 @@ def _strongest(
     refusals = [0] * len(variants)
     why = None
     for number, (path, names) in enumerate(by_file.items()):
-        concerned = [path, None] if number < _MOST_UNKNOWN else [path]
-        missed = [place for place, count in enumerate(refusals) if not count and due[place] in concerned]
-        if task is not None and not missed:
+        missed = [place for place, count in enumerate(refusals) if not count and due[place] in (path, None)]
+        if number >= _FIRST_FILES and not any(due[place] == path for place in missed):
             continue
         try:
             alone = trial.passing({path: names})
@@ -318,7 +317,7 @@ def _strongest(
             task, refusals, kept = alone, [trial.refusals(alone, one) for one in variants], {path: alone.names}
             continue
         new = {place: trial.refusals(alone, variants[place]) for place in missed}
-        if not any(new.values()):
+        if number >= _FIRST_FILES and not any(new.values()):
             continue
         try:
             task = trial.passing({**kept, path: alone.names})

@@ -51,6 +51,7 @@ _METHOD = (
     FOR_METHODS + "`{own}` of the module, without decorators and with the parameters that it has in"
     " its class, which calls it."
 )
+_DECORATED = " Its decorators are part of it."
 _PROMPT = """\
 The function `{name}` belongs to the file `{path}`{of}. {asked} The rest of the file is there when it runs.{method}
 
@@ -168,12 +169,13 @@ def _row(kind: str, decided: Decider, tree: SourceTree, packages: tuple[str, ...
     if tree.commit:
         commit, day = last_change(tree, path, function.first_line, function.node.end_lineno or 0)
         tags |= {"commit": tree.commit, "changed": commit, "contest_date": day}
+    decorated = _DECORATED if function.node.decorator_list else ""
     prompt = _PROMPT.format(
         name=function.name,
         path=path,
         of=of,
         asked=_ASKED[kind],
-        method=_METHOD.format(own=own) if function.is_method else "",
+        method=_METHOD.format(own=own) if function.is_method else decorated,
         file=file.strip("\n"),
     )
     row = {"packages": packages, **fields, "tags": tags}
