@@ -204,8 +204,8 @@ def decide_by_tests(
 ) -> DecidedByTests:
     """Find tests of the repository that decide about answers to a function.
 
-    Kept are those of a few files, first the one with most of those that refuse mutants, and of each other file that
-    refuses what none before it does.
+    Kept are those of a few files, first the one with most of those that refuse mutants, and of each other file
+    that refuses what none before it does.
 
     Args:
         function: of its package.
@@ -306,7 +306,7 @@ def _strongest(
     why = None
     for number, (path, names) in enumerate(by_file.items()):
         missed = [place for place, count in enumerate(refusals) if not count and due[place] in (path, None)]
-        if number >= _FIRST_FILES and not any(due[place] == path for place in missed):
+        if task is not None and number >= _FIRST_FILES and not any(due[place] == path for place in missed):
             continue
         try:
             alone = trial.passing({path: names})
