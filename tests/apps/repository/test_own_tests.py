@@ -449,10 +449,20 @@ def test_names_that_two_files_share_are_changed_where_they_mean_something_else()
     assert "N = 1\n" in text and "N_2 = 2\n" in text and "assert self.N and N_2" in text
 
 
+def test_a_fixture_of_the_same_name_is_changed_with_the_parameters_that_ask_for_it():
+    fixture = (
+        "import pytest\n@pytest.fixture\ndef made():\n    return {}\ndef test_{}(made):\n    assert made == {}\n"
+    )
+    first, second = modules(a=fixture.format(1, "a", 1), b=fixture.format(2, "b", 2))
+    text = suite_text([(first, {"test_a"}), (second, {"test_b"})], exact=True)
+    assert "def made_2():" in text and "def test_b(made_2):\n    assert made_2 == 2" in text
+    assert "def test_a(made):\n    assert made == 1" in text
+
+
 @pytest.mark.parametrize(
     "second",
     [
-        "import pytest\n@pytest.fixture\ndef made():\n    return 2\ndef test_b(made):\n    assert made\n",
+        "import pytest\n@pytest.mark.usefixtures('made')\ndef made():\n    return 2\ndef test_b():\n    pass\n",
         "made = 2\ndef test_b():\n    assert globals()['made']\n",
         "made = 2\ndef test_b():\n    global made\n    made = 3\n",
     ],

@@ -74,14 +74,14 @@ def _bound_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _renamed(nodes: Sequence[ast.stmt], names: Mapping[str, str]) -> list[ast.stmt]:
-    """Statements with other names for what they bind.
+    """Statements with other names for what they bind, fixtures among it.
 
     Raises:
-        ValueError: a name is also that of a parameter, as of a fixture, or stands in a text.
+        ValueError: a name stands in a text, which may mean it.
     """
     for node in nodes:
         for part in ast.walk(node):
-            spelled = part.arg if isinstance(part, ast.arg) else getattr(part, "value", None)
+            spelled = getattr(part, "value", None)
             if (isinstance(spelled, str) and spelled in names) or isinstance(part, ast.Global | ast.Nonlocal):
                 raise ValueError(f"a name of several files cannot be changed: {spelled or ast.unparse(part)}")
     made = _Renaming(names)
@@ -97,6 +97,10 @@ class _Renaming(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self._names.get(node.id, node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.arg = self._names.get(node.arg, node.arg)
         return node
 
     def visit_alias(self, node: ast.alias) -> ast.alias:
