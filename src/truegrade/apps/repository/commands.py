@@ -108,7 +108,10 @@ def build_repository(
 def _refused_by_suite(
     inventory: Inventory, seed: int, out: Path, workers: int | None, unsafe: bool, watch: Progress
 ) -> SuiteRefusals:
-    """What the repository's own tests make of mutants; nothing where they do not run again and again."""
+    """What the repository's own tests make of mutants; nothing where they do not run again and again.
+
+    Tests that start processes have a part in it where they reach a function by themselves: no problem's tests can.
+    """
     from msgspec import structs
 
     from truegrade.apps.repository.strength import (
@@ -131,7 +134,7 @@ def _refused_by_suite(
         watch.start("mutants", total=len(inventory.functions), done=0)
         try:
             results = measure_functions(
-                inventory, survey, StrengthOptions(seed=seed), sandbox, out,
+                inventory, survey, StrengthOptions(seed=seed, processes=False), sandbox, out,
                 progress=lambda failed: watch.advance(failed=failed), notice=notice,
             )  # fmt: skip
         finally:

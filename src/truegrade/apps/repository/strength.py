@@ -68,6 +68,8 @@ class StrengthOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Decides the mutants of a function that are tried, and generated calls."""
     most: int = 20
     """Mutants of each function."""
+    processes: bool = True
+    """Whether tests that start processes, which may reach any function, have to run every mutant as well."""
 
 
 class TestSurvey(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,7 +292,8 @@ def measure_functions(
         missing: list[ToMeasure] = []
         for function in inventory.functions:
             known = earlier.get((function.id, function.node.lineno))
-            asked = known or to_measure(function, survey, options, inventory.recording.starting)
+            starting = inventory.recording.starting if options.processes else ()
+            asked = known or to_measure(function, survey, options, starting)
             if isinstance(asked, str):
                 asked = _result(function, key, why_none=asked)
                 journal.append(asked)
