@@ -1,5 +1,6 @@
 """`truegrade assay repository` on a small package with strong, weak and idle tests: whole, killed and resumed."""
 
+import base64
 import json
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from support.repository_package import write_package
 from truegrade.apps.repository import functions as recording
 from truegrade.apps.repository import strength
 from truegrade.apps.repository.build import take_inventory
+from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import read_tree
 from truegrade.cli import main
 
@@ -345,3 +347,17 @@ def test_forgeries_are_tried_where_names_of_tests_hold_what_reports_put_between_
     assert assay(package, "--out", tmp_path / "out", "--workers", 1).exit_code == 0
     tried = json.loads((tmp_path / "out" / "forgeries.jsonl").read_text().splitlines()[0])
     assert tried["usable"] and tried["believed"]["printed-lines"] == ["exit code", "PASSED lines"]
+
+
+def test_of_two_lines_about_a_test_the_last_counts(tmp_path):
+    """The first is printed by the test, and stands in pytest's report of what it has captured."""
+    test = "def test_f():\n    print('PASSED test_it.py::test_f')\n    assert 1 == 2\n"
+    given = {
+        "files": {"test_it.py": base64.b85encode(test.encode()).decode()},
+        "import_root": "", "tests": ["test_it.py::test_f"], "variants": [{}],
+    }  # fmt: skip
+    command = [sys.executable, "-c", runner_source("forged_runs")]
+    done = subprocess.run(
+        command, input=json.dumps(given), cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == [{"exit code": False, "PASSED lines": False, "report": False}]

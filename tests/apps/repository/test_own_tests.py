@@ -421,6 +421,7 @@ def test_what_tests_of_another_file_refuse_is_refused(tmp_path):
     assert told["tiers"]["write"] == {"own-tests": 1}, told["left_out"]
     row = json.loads((tmp_path / "write.jsonl").read_text())
     assert row["tags"]["tests_file"] == "test_b-2.py test_a.py" and row["tags"]["strength_of_suite"] != "0.000"
+    assert row["tags"]["mutants"] == "10"  # of twenty; the others put the smaller file first
     assert "def test_scaled_2" in row["tests"] and "def thing_2" in row["tests"]
     answers = [{"task_id": row["id"], "solution": code} for code in (row["reference"], IGNORES)]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))

@@ -186,3 +186,8 @@ def test_each_reason_is_printed_where_it_is_asked_for(tmp_path):
     done = build(write_package(tmp_path / "p", {"m.py": code}), "--out", tmp_path / "out", "--verbose")
     assert "m.py:1 shows (predict): it returns one thing, or only what it was given: None" in done.stdout
     assert "m.py:7 g (predict): it is the same program as another: m.py:4 f" in done.stdout
+
+
+def test_the_suite_runs_no_mutants_where_nothing_is_decided_by_them(tmp_path):
+    assert build(write_package(tmp_path / "p"), "--out", tmp_path / "out", "--kinds", "predict").exit_code == 0
+    assert not {path.name for path in (tmp_path / "out").iterdir()} & {"survey.json", "mutants.jsonl"}

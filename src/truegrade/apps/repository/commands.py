@@ -66,6 +66,7 @@ def build_repository(
     runs outside the sandbox, and no model is asked.
     """
     from truegrade.apps.repository.build import KINDS, RepositoryOptions, build_functions, take_inventory
+    from truegrade.apps.repository.problems import DECIDED_KINDS
     from truegrade.apps.repository.source import read_tree
     from truegrade.datasets.executions import prepare
     from truegrade.errors import UnknownName, UserError
@@ -85,7 +86,8 @@ def build_repository(
         if why := inventory.recording.why_none:
             notice(f"{why}; problems of kind predict are made with drawn calls")
     watch = progress_for(as_json)
-    suite = _refused_by_suite(inventory, options.seed, out, workers, unsafe, watch)
+    decided = any(kind in DECIDED_KINDS for kind in options.kinds)
+    suite = _refused_by_suite(inventory, options.seed, out, workers, unsafe, watch) if decided else {}
     watch.start("build", total=len(inventory.functions), done=0)
     try:
         built = build_functions(

@@ -50,8 +50,9 @@ def verdicts(root: str, import_root: str, tests: list[str]) -> dict[str, bool]:
             return {}
         if os.WEXITSTATUS(status) != pytest.ExitCode.USAGE_ERROR:
             break
-    told = {line.partition(" - ")[0]: word for word, line in _TOLD.findall(text)}
-    told |= {line: word for word, line in _TOLD.findall(text)}  # a name may hold what stands before a reason
+    told: dict[str, str] = {}
+    for word, line in _TOLD.findall(text):  # a name may hold what stands before a reason
+        told[line.partition(" - ")[0]] = told[line] = word
     return {
         "exit code": os.WEXITSTATUS(status) == 0,
         "PASSED lines": all(told.get(test) == "PASSED" for test in tests),

@@ -51,7 +51,7 @@ MODULE = "truegrade_answer"
 """Name of the program's module, which no test imports."""
 LEAST_MUTANTS = 5
 _MOST_MUTANTS = 20
-"""Every second of them has a part in the choice of files; the others tell how strong the tests are."""
+"""Every second of them has a part in the choice of tests; the others tell how strong these are."""
 _FIRST_FILES, _MOST_FILES = 3, 8
 """Files whose tests are kept if they go together, and files that are tried for what the others miss."""
 _MOST_PARTS = 150
@@ -238,8 +238,10 @@ def decide_by_tests(
         TriedMutant(mutant=mutant, refused_by=trial.refusals(task, mutant.code), held_out=True)
         for mutant in held_out
     ]
-    tried += [  # where no file was taken for them, they chose nothing
-        TriedMutant(mutant=mutant, refused_by=count, held_out=len(task.paths) == 1)
+    # Where the same tests are tried without them, they chose nothing.
+    chose = len(by_file) > _FIRST_FILES or [*by_file.items()] != [*_tests_of(function, side, ()).items()]
+    tried += [
+        TriedMutant(mutant=mutant, refused_by=count, held_out=not chose)
         for mutant, count in zip(shown, refusals[-len(shown) :], strict=True)
     ]
     made = DecidedByTests(
