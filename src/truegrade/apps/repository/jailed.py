@@ -8,15 +8,18 @@ from __future__ import annotations
 import base64
 import inspect
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from importlib.resources import files
 
 
 def runner_source(module: str) -> str:
     """The text of a module of this package that runs in the jail, with the functions below."""
     text = files("truegrade.apps.repository").joinpath(f"{module}.py").read_text(encoding="utf-8")
-    shared = "\n\n".join(inspect.getsource(one) for one in (lay_out, main_arguments, last_line))
-    return f"{text}\n\nimport base64\nfrom collections.abc import Iterator\n\n{shared}\n\nmain()\n"
+    shared = "\n\n".join(inspect.getsource(one) for one in _SHARED)
+    return f"{text}\n\n{_IMPORTS}\n{shared}\n\nmain()\n"
 
 
 def last_line(words: object) -> str:
@@ -49,3 +52,50 @@ def main_arguments(root: str, tests: list[str]) -> Iterator[list[str]]:
         *tests,
     ]
     yield from (bare, [*bare, "-c", os.devnull, "--rootdir", root])
+
+
+def go_on_in_fork() -> Callable[[], bool]:
+    """Go on in another fork, which gets a function that says whether this process lives; here end as it does."""
+    asked, ask = os.pipe()
+    heard, answer = os.pipe()
+    signal.signal(signal.SIGCHLD, end_reading)
+    with suppress(InterruptedError):
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.close(asked)
+            os.close(answer)
+            return partial(is_answered, ask, heard)
+        while True:
+            os.read(asked, 1)
+            os.write(answer, b".")
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    status = os.wait()[1]
+    if os.WIFSIGNALED(status):
+        with suppress(OSError):  # of SIGKILL, which has no handler
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(1)
+
+
+def end_reading(number: int, frame: object) -> None:
+    """Leave a call that waits: the fork has ended."""
+    raise InterruptedError
+
+
+def is_answered(ask: int, heard: int) -> bool:
+    """Whether the process at the other end of two pipes lives."""
+    try:
+        return bool(os.write(ask, b".") and os.read(heard, 1))
+    except OSError:  # nobody is at the other end
+        return False
+
+
+_IMPORTS = """\
+import base64
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+"""
+_SHARED = (lay_out, main_arguments, last_line, go_on_in_fork, is_answered, end_reading)

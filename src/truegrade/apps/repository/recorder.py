@@ -14,14 +14,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from truegrade.apps.repository.jailed import last_line, lay_out, main_arguments
+    from truegrade.apps.repository.jailed import go_on_in_fork, last_line, lay_out, main_arguments
 
 MAX_ITEMS = 200
 """Parts of one argument."""
@@ -220,8 +220,9 @@ def _opnames() -> list[str]:
 class Plugin:
     """Tells the hook which test runs, and remembers how each ended."""
 
-    def __init__(self, hook: Hook, options: dict[str, Any]) -> None:
+    def __init__(self, hook: Hook, options: dict[str, Any], parent_answers: Callable[[], bool]) -> None:
         self._hook, self._options = hook, options
+        self._has_parent, self._parent_answers = True, parent_answers
         self._latest = time.monotonic() + 3 * options["seconds"]  # of tests that wait
         self.tests = 0
         self.names: list[str] = []
@@ -237,9 +238,9 @@ class Plugin:
             item.session.shouldstop = "out of time"
         self.names.append(item.nodeid)
         self._hook.test = len(self.names) - 1
-        parent = os.getppid()
         yield
-        if os.getppid() != parent:
+        if self._has_parent and not self._parent_answers():
+            self._has_parent = False
             self.failed.setdefault(item.nodeid, "it ends the process that pytest was started by")
 
     @pytest.hookimpl(hookwrapper=True)
@@ -278,8 +279,13 @@ def _too_long(number: int, frame: object) -> None:
     raise TooLong("took more seconds than a test may")
 
 
-def record(given: dict[str, Any]) -> dict[str, Any]:
-    """Lay out the tree, run its tests once and say what was seen."""
+def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[str, Any]:
+    """Lay out the tree, run its tests once and say what was seen.
+
+    Args:
+        given: the tree and the bounds.
+        parent_answers: whether the process lives by which this one was started, and which a test may end.
+    """
     root = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
     lay_out(root, given["files"])
     os.chdir(root)
@@ -287,7 +293,7 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
     hook = Hook(f"{root}/", set(given["modules"]), given["options"])
     sys.addaudithook(hook.audit)
     for arguments in main_arguments(root, given["tests"]):
-        plugin = Plugin(hook, given["options"])
+        plugin = Plugin(hook, given["options"], parent_answers)
         try:
             code = int(pytest.main(arguments, plugins=[plugin]))
         except (SystemExit, TooLong) as error:
@@ -324,15 +330,11 @@ def main() -> None:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
     read, write = os.pipe()
-    if not os.fork():  # what pytest's process is started by, which a test may end
+    if not os.fork():
         os.close(read)
-        if pid := os.fork():
-            os.close(write)
-            os.waitpid(pid, 0)
-        else:
-            text = json.dumps(record(given)).encode("utf-8", "backslashreplace")
-            with os.fdopen(write, "wb") as stream:
-                stream.write(len(text).to_bytes(8, "big") + text)
+        text = json.dumps(record(given, go_on_in_fork())).encode("utf-8", "backslashreplace")
+        with os.fdopen(write, "wb") as stream:
+            stream.write(len(text).to_bytes(8, "big") + text)
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as answer, os.fdopen(out, "wb") as stream:

@@ -29,7 +29,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 if TYPE_CHECKING:
-    from truegrade.apps.repository.jailed import last_line, lay_out, main_arguments
+    from truegrade.apps.repository.jailed import go_on_in_fork, last_line, lay_out, main_arguments
 
 MOST_ENDINGS = 40
 """Tests of one order that may end their process; the rest then counts as not run."""
@@ -55,7 +55,7 @@ def forked(work: Callable[[Callable[[Told], None]], None], wall_s: float) -> tup
         pid = os.fork()
         if not pid:
             os.setsid()
-            parent_answers = _go_on_in_fork()
+            parent_answers = go_on_in_fork()
 
             def tell(told: Told) -> None:
                 if parent_answers():
@@ -87,40 +87,6 @@ def forked(work: Callable[[Callable[[Told], None]], None], wall_s: float) -> tup
         return lines[:-1], ""
     timed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM)
     return lines, "time" if timed or late else "ended"
-
-
-def _go_on_in_fork() -> Callable[[], bool]:
-    """Go on in another fork, which gets a function that says whether this process lives; here end as it does."""
-    asked, ask = os.pipe()
-    heard, answer = os.pipe()
-    signal.signal(signal.SIGCHLD, _end_reading)
-    pid = os.fork()
-    if not pid:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.close(asked)
-        os.close(answer)
-        return partial(_is_answered, ask, heard)
-    with suppress(InterruptedError):
-        while True:
-            os.read(asked, 1)
-            os.write(answer, b".")
-    status = os.waitpid(pid, 0)[1]
-    if os.WIFSIGNALED(status):
-        with suppress(OSError):  # of SIGKILL, which has no handler
-            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    os._exit(1)
-
-
-def _end_reading(number: int, frame: object) -> None:
-    raise InterruptedError
-
-
-def _is_answered(ask: int, heard: int) -> bool:
-    try:
-        return bool(os.write(ask, b".") and os.read(heard, 1))
-    except OSError:  # nobody is at the other end
-        return False
 
 
 def _kill(how: Callable[[int, int], None], number: int) -> None:
