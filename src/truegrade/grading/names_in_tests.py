@@ -131,9 +131,7 @@ def reads_state(tests: str, entry_point: str) -> bool:
 
 def _builtins_by_another_name(nodes: Sequence[ast.AST]) -> frozenset[str]:
     """The module of the built-in names, where tests read such names of it alone: as free of state as the names."""
-    imports = [
-        each for one in nodes if isinstance(one, ast.Import) for each in one.names if each.name == "builtins"
-    ]
+    imports = [each for one in nodes if isinstance(one, ast.Import) for each in one.names]
     names = {each.asname or each.name for each in imports if each.name == "builtins"}
     uses = [one for one in nodes if isinstance(one, ast.Name) and one.id in names]
     reads = [

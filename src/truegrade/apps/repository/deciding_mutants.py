@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from truegrade.apps.repository.functions import FunctionPlace, bare_function
+from truegrade.apps.repository.functions import FunctionPlace, bare_function, defaults_of
 from truegrade.builders.mutation.mutants import Mutant, MutationOptions, NotAProgram, mutants_of, normalised
 from truegrade.builders.mutation.operators import OPERATORS, WIDER_OPERATORS
 from truegrade.datasets.executions import NotRecorded
@@ -71,12 +71,23 @@ class StrengthFloor(msgspec.Struct, frozen=True, kw_only=True):
             raise NotRecorded("what is kept refuses too few of the mutants that the whole suite refuses")
 
 
-def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
-    """The mutants of a function, with its decorators and its docstring, in an order that is drawn by the seed."""
+def bare_mutants(function: FunctionPlace, seed: int) -> tuple[str, list[Mutant]]:
+    """A function without decorators and docstring in the layout of mutants, and its mutants in an order that is
+    drawn by the seed; nothing where none can be made."""
     try:
-        found = drawn_mutants(normalised(ast.unparse(bare_function(function))), function.id, seed)
-        return [dataclasses.replace(one, code=_dressed(function, one.code)) for one in found]
+        original = normalised(ast.unparse(bare_function(function)))
+        found = mutants_of(original, MutationOptions(operators=(*OPERATORS, *WIDER_OPERATORS)))
     except (NotAProgram, RecursionError, ValueError):
+        return "", []
+    return original, sorted(found, key=lambda one: sha256_json([seed, function.id, one.id]))
+
+
+def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
+    """The same mutants, with the decorators of the function and its docstring."""
+    try:
+        found = bare_mutants(function, seed)[1]
+        return [dataclasses.replace(one, code=_dressed(function, one.code)) for one in found]
+    except (RecursionError, ValueError):
         return []
 
 
@@ -94,28 +105,12 @@ def _dressed(function: FunctionPlace, code: str) -> str:
 
 def ignoring_parameters(function: FunctionPlace) -> list[str]:
     """The function once for each parameter with a default, which then has that default whatever is given."""
-    arguments, made = function.node.args, []
-    places = [*arguments.posonlyargs, *arguments.args]
-    pairs = [
-        *zip(places[len(places) - len(arguments.defaults) :], arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    for parameter, default in pairs:
-        if default is not None:
-            node = bare_function(function)
-            node.body = [ast.Assign([ast.Name(parameter.arg, ast.Store())], default), *node.body]
-            made.append(_dressed(function, ast.unparse(ast.fix_missing_locations(node))))
+    made = []
+    for parameter, default in defaults_of(function.node.args).items():
+        node = bare_function(function)
+        node.body = [ast.Assign([ast.Name(parameter, ast.Store())], default), *node.body]
+        made.append(_dressed(function, ast.unparse(ast.fix_missing_locations(node))))
     return made
-
-
-def drawn_mutants(source: str, name: str, seed: int) -> list[Mutant]:
-    """The mutants of a source in their own layout, in an order that seed and name draw.
-
-    Raises:
-        NotAProgram, RecursionError: as `mutants_of`.
-    """
-    found = mutants_of(source, MutationOptions(operators=(*OPERATORS, *WIDER_OPERATORS)))
-    return sorted(found, key=lambda one: sha256_json([seed, name, one.id]))
 
 
 def without_body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import RepositoryFile, SourceTree, import_root, lines_of, suite_files
@@ -108,12 +109,12 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
 
     def functions_named(self) -> tuple[SeenOfFunction, ...]:
         """The same with the tests' names, of tests alone."""
-        made = []
-        for one in self.functions:
-            fields = {name: getattr(one, name) for name in one.__struct_fields__}
-            fields["tests"] = tuple(self.names[number] for number in one.tests if number >= 0)
-            made.append(SeenOfFunction(**fields))
-        return tuple(made)
+        return tuple(
+            SeenOfFunction(
+                **{**structs.asdict(one), "tests": tuple(self.names[each] for each in one.tests if each >= 0)}
+            )
+            for one in self.functions
+        )
 
 
 def record_tests(
@@ -205,17 +206,22 @@ def form_of(function: ast.FunctionDef) -> CallForm:
     """How calls of a function are written."""
     arguments = function.args
     places = [*arguments.posonlyargs, *arguments.args]
-    missing = len(places) - len(arguments.defaults)
-    pairs = [
-        *zip(places[missing:], arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    first = max(missing, len(arguments.posonlyargs))
+    first = max(len(places) - len(arguments.defaults), len(arguments.posonlyargs))
     return CallForm(
         first=tuple(one.arg for one in places[:first]),
         places=tuple(one.arg for one in places),
-        defaults={one.arg: evaluate(value) for one, value in pairs if value is not None and is_literal(value)},
+        defaults={name: evaluate(value) for name, value in defaults_of(arguments).items() if is_literal(value)},
     )
+
+
+def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """Parameters that have a default, and that."""
+    places = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(places[len(places) - len(arguments.defaults) :], arguments.defaults, strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return {one.arg: value for one, value in pairs if value is not None}
 
 
 def case_of(call: RecordedCall, form: CallForm) -> RecordedCase:

@@ -469,7 +469,7 @@ def _chosen(
     One after the other the one that refuses most mutants which none before it refuses; of equals the one that
     brings most parameters another value, then one with a new outcome, then a generated one.
     """
-    given = [_values(function, call.case) for call in calls]
+    given = _values(function, [call.case for call in calls])
     taken_values: dict[str, set[str]] = {}
     room = {False: _MOST_RECORDED, True: _MOST_GENERATED}
     taken: list[int] = []
@@ -505,16 +505,16 @@ def _is_wanted(known: set[str], value: str) -> bool:
     return len(known) < _VALUES and value not in known
 
 
-def _values(function: FunctionPlace, case: RecordedCase) -> dict[str, str]:
-    """The text of each parameter's value in a call, its default included."""
+def _values(function: FunctionPlace, cases: Sequence[RecordedCase]) -> list[dict[str, str]]:
+    """The text of each parameter's value in each call, its default included."""
     form = function.form
-    named = {**form.defaults, **dict(zip(form.places, case.args, strict=False)), **case.kwargs}
-    return {name: repr(value) for name, value in named.items()}
+    named = ({**form.defaults, **dict(zip(form.places, one.args, strict=False)), **one.kwargs} for one in cases)
+    return [{name: repr(value) for name, value in each.items()} for each in named]
 
 
 def unvaried_parameters(function: FunctionPlace, cases: Sequence[RecordedCase]) -> list[str]:
     """Parameters that have the same value in all calls."""
-    given = [_values(function, case) for case in cases]
+    given = _values(function, cases)
     names = dict.fromkeys(name for each in given for name in each)
     return [name for name in names if len({each.get(name) for each in given}) == 1]
 

@@ -64,9 +64,9 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
         sys.modules.pop(name, None)
     sys.meta_path.insert(0, Finder)
     made = importlib.import_module(module)
-    hidden = (*vars(type(sys)("")), "__builtins__", "__file__", "__path__", answer, "_truegrade_answer")
+    its_own = ("__name__", "__doc__", "__loader__", "__spec__", "__builtins__", "__path__", "__cached__")
+    hidden = (*its_own, answer, "_truegrade_answer")
     namespace.update({name: value for name, value in vars(made).items() if name not in hidden})
-    namespace.update(__package__=made.__package__, __file__=made.__file__)
 
 
 _MOST_CHARS = 1_500_000

@@ -22,7 +22,7 @@ from truegrade.apps.repository.build import (
     finished_parts,
     key_of,
 )
-from truegrade.apps.repository.deciding_mutants import drawn_mutants, without_body
+from truegrade.apps.repository.deciding_mutants import bare_mutants, without_body
 from truegrade.apps.repository.functions import (
     TEST_SECONDS,
     UNREACHED,
@@ -33,7 +33,7 @@ from truegrade.apps.repository.functions import (
 )
 from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import import_root, packages_with_tests
-from truegrade.builders.mutation.mutants import Mutant, NotAProgram, normalised
+from truegrade.builders.mutation.mutants import Mutant
 from truegrade.datasets.executions import write_content
 from truegrade.errors import UserError
 from truegrade.files import syntax
@@ -339,13 +339,13 @@ def to_measure(
     reaching = [test for test in survey.took if test in reached_by]
     if not reaching:
         return "every test that reaches it fails or is flaky"
-    original, mutants = mutants_to_try(function, options)
+    original, mutants = bare_mutants(function, options.seed)
     if not mutants:
         return NO_MUTANT
     return ToMeasure(
         function=function,
         original=original,
-        mutants=tuple(mutants),
+        mutants=tuple(mutants[: options.most]),
         tests=(*_in_order(reaching, survey), *_starting_processes(starting, survey, {*reaching})),
     )
 
@@ -365,15 +365,6 @@ def _starting_processes(starting: Iterable[str], survey: TestSurvey, others: set
             break
         kept.append(test)
     return kept
-
-
-def mutants_to_try(function: FunctionPlace, options: StrengthOptions) -> tuple[str, list[Mutant]]:
-    """A function without decorators and docstring in the layout of mutants, and its mutants drawn by the seed."""
-    try:
-        original = normalised(ast.unparse(bare_function(function)))
-        return original, drawn_mutants(original, function.id, options.seed)[: options.most]
-    except (NotAProgram, RecursionError, ValueError):
-        return "", []
 
 
 def _line_in_file(function: FunctionPlace, original: str, mutant: Mutant) -> int:

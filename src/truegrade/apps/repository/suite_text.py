@@ -111,21 +111,14 @@ class _Renaming(ast.NodeTransformer):
             node.asname = self._names[bound]
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+    def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
         node.name = node.name if self._in_class else self._names.get(node.name, node.name)
-        before, self._in_class = self._in_class, True
+        before, self._in_class = self._in_class, isinstance(node, ast.ClassDef)
         self.generic_visit(node)
         self._in_class = before
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
-        node.name = node.name if self._in_class else self._names.get(node.name, node.name)
-        before, self._in_class = self._in_class, False
-        self.generic_visit(node)
-        self._in_class = before
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _definition  # noqa: N815
 
 
 def tests_in(body: Sequence[ast.stmt], above: str) -> Iterator[tuple[str, ast.stmt]]:
