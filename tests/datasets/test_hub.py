@@ -1,6 +1,8 @@
 """The hub, through its real client and a local server: what is pushed comes back the same, or is refused."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -113,6 +115,18 @@ def test_refusals_are_one_line(hub, rows_file, monkeypatch):
     assert forbidden.exit_code == 2 and "401" in forbidden.stderr and "HF_TOKEN" in forbidden.stderr
     rows_file.write_text('{"id": 1}')
     assert "line 1" in cli("push", rows_file, "--repo", "org/set").stderr
+
+
+def test_the_client_was_imported_before_the_address_was_set(hub, rows_file):
+    """It reads ``HF_ENDPOINT`` once, so this takes a process of its own."""
+    assert cli("push", rows_file, "--repo", "org/set").exit_code == 0
+    command = "import os, sys, huggingface_hub.constants\n"
+    command += "os.environ.update(HF_ENDPOINT=sys.argv.pop(1), HF_TOKEN='wrong')\n"
+    command += "from truegrade.cli import main; main()"
+    process = [sys.executable, "-c", command, hub.url, "data", "push", str(rows_file), "--repo", "org/set"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    forbidden = subprocess.run(process, env=kept, capture_output=True, text=True)
+    assert forbidden.returncode == 2 and "401" in forbidden.stderr and "HF_TOKEN" in forbidden.stderr
 
 
 def test_without_the_client_the_install_line_is_named(rows_file, monkeypatch):

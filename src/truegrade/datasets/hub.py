@@ -185,7 +185,10 @@ def push(file: Path, repo: str, *, private: bool = False, licence: str = "unknow
     with _client(f"push to {repo}") as api:
         from huggingface_hub import CommitOperationAdd
 
-        api.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
+        # Asked first: where the hub refuses to make what is there, huggingface_hub 2.4.0 builds an address without
+        # this client's endpoint, and raises if that is not the one it was imported with (hf_api.py, create_repo).
+        if not api.repo_exists(repo, repo_type="dataset"):
+            api.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
         commit = api.create_commit(
             repo,
             [CommitOperationAdd(DATA_FILE, content), CommitOperationAdd("README.md", card.encode())],
