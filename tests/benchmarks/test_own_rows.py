@@ -164,8 +164,12 @@ def test_a_module_of_unit_tests_grades_a_class_and_a_function(at):
 def test_a_wrong_row_with_a_framework_is_told_in_one_line(tmp_path, row, message):
     changed = {name: value for name, value in {**BY_PYTEST, **row}.items() if value is not ...}
     with pytest.raises(UserError) as told:
-        load_benchmark(str(write(tmp_path, ECHO, changed)))
-    assert f"my.jsonl, line 2, {message}" in str(told.value) and "\n" not in str(told.value)
+        load_benchmark(str(write(tmp_path, changed)))
+    assert f"my.jsonl, line 1, {message}" in str(told.value) and "\n" not in str(told.value)
+    loaded = load_benchmark(str(write(tmp_path, ECHO, changed)))
+    assert [one.id for one in loaded.problems] == ["echo"] and f"my.jsonl, line 2, {message}" in loaded.left_out[
+        "stack"
+    ]
 
 
 def test_a_row_may_bring_the_module_from_which_its_tests_import(tmp_path):
@@ -185,11 +189,9 @@ def test_a_reference_that_fails_its_tests_is_named_by_its_row(at):
 
 def test_a_line_that_is_cut_is_named_where_its_object_begins(tmp_path):
     path = write(tmp_path, DOUBLE)
-    path.write_text(path.read_text() + '{"id": "cut", "prompt": "x"\n' + path.read_text())
-    with pytest.raises(
-        UserError, match=r"line 3: is not JSON: .*column 1 of an object that begins on line 2\); if"
-    ):
-        load_benchmark(str(path))
+    path.write_text(path.read_text() + '{"id": "cut", "prompt": "x"\n' + json.dumps(ECHO))
+    (cut,) = load_benchmark(str(path)).left_out.values()
+    assert "my.jsonl, line 2: is not JSON: Expecting ',' delimiter (column 28); if" in cut
 
 
 def test_a_path_may_be_a_text(tmp_path):
@@ -288,10 +290,59 @@ def test_a_header_names_and_words(tmp_path):
 def test_a_wrong_row_is_told_in_one_line(tmp_path, row, message):
     changed = {name: value for name, value in {**DOUBLE, **row}.items() if value is not ...}
     path = write(tmp_path, ECHO, changed)
-    done = CliRunner().invoke(main, ["run", str(path), "--out", str(tmp_path / "r")])
-    assert done.exit_code == 2 and done.stderr.count("\n") == 1, done.stderr
-    assert f"my.jsonl, line 2, {message}" in done.stderr
-    assert not (tmp_path / "r").exists()
+    told = [*load_benchmark(str(path)).left_out.values()]
+    assert len(told) == 1 and f"my.jsonl, line 2, {message}" in told[0] and "\n" not in told[0]
+
+
+def test_one_bad_row_refuses_itself_and_none_that_is_good_a_file(at):
+    path = write(at, ECHO, {**DOUBLE, "prompt": ""}, {**DOUBLE, "id": "echo"}, INC)
+    done = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "r"])
+    assert done.exit_code == 0 and "of 2 problems" in done.stdout, done.stderr
+    assert "my.jsonl, line 2, field 'prompt': is empty" in done.stderr
+    assert "my.jsonl, line 3, field 'id': 'echo' is that of line 1, too" in done.stderr
+    assert "not all problems of my; 2 rows of my.jsonl are at fault" in done.stdout
+    write(at, {**DOUBLE, "prompt": ""}, {"id": 3})
+    done = CliRunner().invoke(main, ["run", str(path), "--out", "other"])
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1 and "line 2, field 'prompt'" in done.stderr
+    assert not (at / "other").exists()
+
+
+def test_a_row_whose_tests_accept_a_wrong_program_is_left_out(at):
+    wrong = {
+        "double": ["def double(x): return x ** 2", "def double(x): return x + x if x > 0 else -2"],
+        "7": ["    return x + 2\n", "def inc(x): return 3\n"],
+        "echo": ["print(2)", "print(input() + ' ')"],
+        "stack": ["class Stack(list):\n    push = list.append\n    pop = lambda self: list.pop(self, 0)\n"],
+        "thrice": ["    return x * 2\n"],
+    }
+    path = write(at, *({**row, "wrong": wrong[str(row["id"])]} for row in (*ROWS, BY_PYTEST, BY_UNITTEST)))
+    done = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "r"])
+    assert done.exit_code == 0 and "of 2 problems" in done.stdout, done.stdout + done.stderr
+    faults = truegrade.load("r").manifest.excluded
+    assert sorted(faults) == ["7", "double", "echo"]
+    assert faults["7"] == (
+        "my.jsonl, line 2, field 'wrong[1]': the tests accept it; add a test that it fails, or take it out"
+    )
+    for fault in faults.values():
+        assert f"left out: {fault}" in done.stderr
+    again = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "r"])
+    assert again.exit_code == 0 and truegrade.load("r").manifest.excluded == faults
+
+
+def test_rows_with_wrong_programs_are_looked_at_before_a_file_is_graded_and_none_may_be_left(at):
+    path = write(at, {**DOUBLE, "wrong": ["def double(x): return x + x"]}, INC)
+    (at / "answers.jsonl").write_text(
+        "".join(json.dumps({"task_id": each, "solution": "x"}) + "\n" for each in ("double", "7"))
+    )
+    run = truegrade.grade("answers.jsonl", benchmark=str(path), out="g")
+    assert [one.problem_id for one in run.verdicts()] == ["7"] and [*run.manifest.excluded] == ["double"]
+    write(at, {**DOUBLE, "reference": "def double(x): return 4", "wrong": ["def double(x): return 3"]})
+    done = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "r"])
+    assert (
+        done.exit_code == 2
+        and "no problem is left: my.jsonl, line 1, field 'reference': does not pass" in done.stderr
+    )
+    assert not (at / "r").exists()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +362,10 @@ def test_a_wrong_header_is_told_in_one_line(tmp_path, header, message):
 
 def test_broken_json_and_nothing_at_all(tmp_path):
     path = write(tmp_path, DOUBLE)
-    path.write_text(path.read_text() + "{\n")
+    path.write_text("{\n}]\n")
+    with pytest.raises(UserError, match=r"my.jsonl, line \d: is not JSON"):
+        load_benchmark(str(path))
+    path.write_text("[" + json.dumps(DOUBLE) + ", {]")
     with pytest.raises(UserError, match=r"my.jsonl, line \d: is not JSON"):
         load_benchmark(str(path))
     path.write_text("")

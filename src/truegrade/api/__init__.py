@@ -40,8 +40,10 @@ from truegrade.pipeline.loading import (
     references_at_hand,
     removals,
     select,
+    tell_rows,
     window_of,
 )
+from truegrade.pipeline.own_rows_check import rows_at_fault
 from truegrade.pipeline.summary import Summary
 from truegrade.pipeline.verdicts import Progress, refuse_ungradable, with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
@@ -157,6 +159,9 @@ def grade(completions: str | Path, given: dict[str, Any]) -> Run:
         path = unpack_for_grading(path, as_path(settings.out), RUNS)
     opened_run = _stored if (path / "manifest.json").exists() else _imported
     run_, loaded, window = opened_run(path, settings, opened, made_with)
+    if faults := rows_at_fault(problems_of(run_, loaded).values(), grader):
+        tell_rows(faults.values(), settings.notice)
+        run_.update(excluded=run_.manifest.excluded | faults)
     problems = problems_of(run_, loaded)
     chosen = narrow(with_packages(problems, settings.packages), window)
     if window:

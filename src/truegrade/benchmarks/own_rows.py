@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from keyword import iskeyword
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -101,6 +101,8 @@ class BenchmarkRow(msgspec.Struct, frozen=True, kw_only=True):
     """For a function: code that stands before every solution, where the prompt is not that code."""
     packages: tuple[str, ...] = ()
     """Installed packages that solutions may import."""
+    wrong: tuple[str, ...] = ()
+    """Programs that the tests must refuse; where they accept one, the row is left out of a run."""
     change: Change | None = None
     """Set where the row is a changed problem: how it differs from another row."""
 
@@ -148,10 +150,10 @@ def rows_benchmark(path: Path) -> BenchmarkSpec:
 
 
 def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> Benchmark:
-    """Read the rows, of the file or of the one given in its place.
+    """Read the rows, of the file or of the one given in its place; those that are at fault are left out.
 
     Raises:
-        BadRecord: names file, line and field.
+        BadRecord: no row can be used; names file, line and field of the first.
     """
     check_arguments(name, args, {})
     path = data.expanduser() if data is not None else path
@@ -161,26 +163,48 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
         digest = sha256_json([digest, header.prompt, header.kind])
     problems: dict[str, Problem] = {}
     changed: dict[str, tuple[int, Change]] = {}
-    for line, row in _once(path, _rows(path, content)):
-        made = _Row(path, line, row, header)
-        problems[str(row.id)] = Problem(
-            id=str(row.id),
+    faults: dict[str, BadRecord] = {}
+    lines: dict[str, int] = {}
+    for line, row in _rows(path, content, faults):
+        row_id = str(row.id)
+        try:
+            if row_id in lines:
+                raise BadRecord(path, f"{row_id!r} is that of line {lines[row_id]}, too", line=line, field="id")
+            lines[row_id] = line
+            made = _Row(path, line, row, header)
+            task = made.task()
+        except BadRecord as fault:
+            faults[row_id if lines[row_id] == line else f"line {line}"] = fault
+            continue
+        problems[row_id] = Problem(
+            id=row_id,
             benchmark=name,
             dataset_sha256=digest,
-            cluster=str(row.id),
-            task=made.task(),
+            cluster=row_id,
+            task=task,
             tags=row.tags,
             packages=row.packages,
             place=f"{path.name}, line {line}",
+            wrong=made.wrong(),
         )
         if row.change is not None:
-            changed[str(row.id)] = line, row.change
-    if not problems:
-        raise BadRecord(path, "holds no rows; write one JSON object a line")
+            changed[row_id] = line, row.change
     for changed_id, (line, change) in changed.items():
-        _pair(path, line, problems, changed_id, change)
+        try:
+            _pair(path, line, problems, changed_id, change)
+        except BadRecord as fault:
+            faults[changed_id] = fault
+            del problems[changed_id]
+    if not problems:
+        raise next(iter(faults.values()), BadRecord(path, "holds no rows; write one JSON object a line"))
     return Benchmark(
-        name=name, problems=tuple(problems.values()), dataset_sha256=digest, source=str(path), args=dict(args)
+        name=name,
+        problems=tuple(problems.values()),
+        dataset_sha256=digest,
+        source=str(path),
+        args=dict(args),
+        left_out={named: str(fault) for named, fault in faults.items()},
+        part=f"{len(faults)} rows of {path.name} are at fault" if faults else None,
     )
 
 
@@ -237,6 +261,13 @@ class _Row:
             if getattr(row, field):
                 raise self._fault(field, "is for modules of unit tests; name what runs them in framework")
         return self.program() if name is None else self.function(name)
+
+    def wrong(self) -> tuple[str, ...]:
+        """The programs that the tests must refuse, each whole where it continues the prompt."""
+        row, name = self._row, self._row.entry_point
+        if name is None or row.prefix is not None or name not in _defined(stub(row.prompt), classes=True):
+            return row.wrong
+        return tuple(each if name in _defined(each, classes=True) else row.prompt + each for each in row.wrong)
 
     def suite(self, framework: Literal["unittest", "pytest"]) -> SuiteTask:
         """What a module of unit tests is about, be it a function, a class or a whole module."""
@@ -443,9 +474,9 @@ def _pair(path: Path, line: int, problems: dict[str, Problem], changed: str, cha
         problems[problem.id] = msgspec.structs.replace(problem, task=task, cluster=first.id)
 
 
-def _rows(path: Path, content: bytes) -> Iterator[tuple[int, BenchmarkRow]]:
-    """Every row with its line."""
-    for line, value in parse_json(path, content):
+def _rows(path: Path, content: bytes, faults: dict[str, BadRecord]) -> Iterator[tuple[int, BenchmarkRow]]:
+    """Every row with its line; what is wrong with the others goes into ``faults``, by their ids or lines."""
+    for line, value in _values(path, content, faults):
         try:
             yield line, convert(value, BenchmarkRow)
         except msgspec.ValidationError as error:
@@ -458,17 +489,26 @@ def _rows(path: Path, content: bytes) -> Iterator[tuple[int, BenchmarkRow]]:
                 for name in names
                 if name in others
             }
-            raise bad_row(path, error, line=line, others=others, renames=renames) from None
+            named = str(value["id"]) if isinstance(value, dict) and isinstance(value.get("id"), str | int) else ""
+            fault = bad_row(path, error, line=line, others=others, renames=renames)
+            faults[named if named and named not in faults else f"line {line}"] = fault
 
 
-def _once(path: Path, rows: Iterable[tuple[int, BenchmarkRow]]) -> Iterator[tuple[int, BenchmarkRow]]:
-    """The rows, if no two share an id."""
-    lines: dict[str, int] = {}
-    for line, row in rows:
-        if str(row.id) in lines:
-            raise BadRecord(path, f"{row.id!r} is that of line {lines[str(row.id)]}, too", line=line, field="id")
-        lines[str(row.id)] = line
-        yield line, row
+def _values(path: Path, content: bytes, faults: dict[str, BadRecord]) -> Iterator[tuple[int, Any]]:
+    """Every JSON value with its line; of JSON Lines in which one is damaged, the others."""
+    try:
+        yield from list(parse_json(path, content))
+    except BadRecord as damaged:
+        values: list[tuple[int, Any]] = []
+        for line, text in enumerate(content.split(b"\n"), 1):
+            try:
+                values += [(line, value) for _, value in parse_json(path, text)]
+            except BadRecord as fault:
+                problem = str(fault).removeprefix(f"{path}, line {fault.line}: ")
+                faults[f"line {line}"] = BadRecord(path, problem, line=line)
+        if not any(isinstance(value, dict) for _, value in values):
+            raise damaged from None
+        yield from values
 
 
 def stem_of(path: Path) -> str:

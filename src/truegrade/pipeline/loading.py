@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,7 +66,18 @@ def _load(
         notice(f"{pinned.file} is not on this machine; downloading it from {pinned.url}")
         with shown(pinned.file) as progress:
             pull(pinned.name, progress=progress)
-    return load_found(found, data, args)
+    loaded = load_found(found, data, args)
+    if found.origin.how == "file":
+        tell_rows(loaded.left_out.values(), notice)
+    return loaded
+
+
+def tell_rows(faults: Collection[str], notice: Notice) -> None:
+    """Name the first rows of a file that are left out, and say how many there are."""
+    for fault in [*faults][:_SHOWN]:
+        notice(f"left out: {fault}")
+    if len(faults) > _SHOWN:
+        notice(f"{len(faults)} rows are left out in all; the first {_SHOWN} are named")
 
 
 def load_for(

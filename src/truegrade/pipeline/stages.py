@@ -42,7 +42,8 @@ from truegrade.pipeline.generate_in_batches import (
 )
 from truegrade.pipeline.grade import Grader, LocalGrader, grading_beside
 from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
-from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, told
+from truegrade.pipeline.loading import Shown, load_announced, problems_of, select, tell_rows, told
+from truegrade.pipeline.own_rows_check import rows_at_fault
 from truegrade.pipeline.summary import refuse_ks
 from truegrade.pipeline.verdicts import Progress, refuse_ungradable, with_packages
 from truegrade.profiles import Profile
@@ -108,7 +109,7 @@ def ask(
             before is kept.
         SandboxError: programs would have to run at level 1, and that is not allowed; the replies are kept.
     """
-    plan = prepare(benchmark, settings, profiles, grading=grader is not None, shown=shown)
+    plan = prepare(benchmark, settings, profiles, grading=grader is not None, shown=shown, grader=grader)
     is_new = not plan.folder.exists()
     run = _begun(settings, plan)
     with run.locked(), _removed_without_a_reply(run, only_if=is_new and plan.batches is None):
@@ -208,10 +209,12 @@ def prepare(
     grading: bool,
     shown: Shown,
     under: Path = RUNS,
+    grader: Grader | None = None,
 ) -> Plan:
     """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`.
 
-    The run's folder lies in ``under``, unless the settings name one.
+    The run's folder lies in ``under``, unless the settings name one. Without ``grader`` wrong programs of rows of
+    one's own are not run.
     """
     if settings.n < 1:
         raise UserError(f"`n` {settings.n}: at least one sample per task is needed")
@@ -230,11 +233,14 @@ def prepare(
     if grading:
         refuse_ungradable(profiles, selected)
     past = past_of(settings.model, model_args.get(ARGUMENT), selected, exclude_seen=settings.exclude_seen)
-    left = [problem for problem in selected if problem.id not in past.seen]
+    faults = {} if grader is None else rows_at_fault(selected, grader)
+    left = [problem for problem in selected if problem.id not in past.seen and problem.id not in faults]
     prompt_set = render_prompts(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
     excluded = prompt_set.excluded | past.seen
     for reason, named in _by_reason(excluded):
         notice(f"not scored ({reason}): {named}")
+    tell_rows(faults.values(), notice)
+    excluded |= faults
     asked = open_asked(settings.model, settings.base_url, settings.request_policy, model_args, prompt_set.problems)
     wanted = sampling_of(settings.model, settings.sampling)
     role_models = open_role_models(worker, asked.request_policy, settings.base_url, model_args)

@@ -308,6 +308,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Installed packages that programs may import besides those of the profile's limits."""
     place: str = ""
     """Of a benchmark of one's own, the row: ``mine.jsonl, line 2``."""
+    wrong: tuple[str, ...] = ()
+    """Programs that the tests must refuse, which is looked at before a run."""
 
 
 # ----------------------------------------------------------------------------------------------- Prompt

@@ -1,0 +1,71 @@
+"""Before a run: rows of one's own whose tests refuse their reference, or accept what they must refuse, go out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import starmap
+
+from truegrade.errors import UserError
+from truegrade.pipeline.grade import Grader
+from truegrade.pipeline.loading import reference_programs
+from truegrade.profiles import find_profile
+from truegrade.records import Completion, Problem, Verdict
+
+
+def rows_at_fault(problems: Iterable[Problem], grader: Grader) -> dict[str, str]:
+    """Why rows that carry wrong programs are left out, by their ids; `strict` judges these and the reference.
+
+    Args:
+        problems: of any benchmark; only rows of one's own carry wrong programs.
+        grader: runs the programs.
+
+    Raises:
+        UserError: none of the problems is left.
+        SandboxError: the machine failed.
+    """
+    given = list(problems)
+    asked = {problem.id: problem for problem in given if problem.wrong}
+    if not asked:
+        return {}
+    references = reference_programs(asked)
+    programs = [
+        (problem, number, text)
+        for problem in asked.values()
+        for number, text in [
+            *([(-1, references[problem.id])] if problem.id in references else []), *enumerate(problem.wrong)
+        ]
+    ]  # fmt: skip
+    verdicts = list(grader.verdicts(starmap(_completion, programs), asked, find_profile("strict")))
+    found = dict(_faults(asked, sorted(verdicts, key=lambda one: one.sample, reverse=True)))
+    if len(found) == len(given):
+        raise UserError(f"no problem is left: {next(iter(found.values()))}")
+    return {problem: found[problem] for problem in asked if problem in found}
+
+
+def _faults(asked: dict[str, Problem], verdicts: list[Verdict]) -> Iterator[tuple[str, str]]:
+    """The problem and what is wrong with it; of several faults the last one counts."""
+    for one in verdicts:
+        place = asked[one.problem_id].place or one.problem_id
+        if one.sample >= 0 and one.passed:
+            advice = "add a test that it fails, or take it out"
+            yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': the tests accept it; {advice}"
+        elif one.sample < 0 and not one.passed:
+            why = one.detail or one.reason
+            yield (
+                one.problem_id,
+                f"{place}, field 'reference': does not pass the tests: {why}; correct it, or them",
+            )
+
+
+def _completion(problem: Problem, number: int, program: str) -> Completion:
+    return Completion(
+        benchmark=problem.benchmark,
+        dataset_sha256=problem.dataset_sha256,
+        problem_id=problem.id,
+        sample=number,
+        config_sha256="",
+        prompt_sha256="",
+        text=program,
+        form="program",
+        model="",
+    )
