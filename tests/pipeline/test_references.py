@@ -18,7 +18,8 @@ def test_every_reference_passes(benchmark, size, data_dir, tmp_path):
     run = truegrade.run(benchmark, model="baseline/reference", data=data_dir, out=tmp_path / "run")
     assert failures(run) == []
     assert run.summary["profiles"][0]["estimates"][0]["tasks"] == size
-    assert not any(v.marks for v in run.verdicts())
+    marked = {v.problem_id: v.marks for v in run.verdicts() if v.marks}
+    assert set(marked.values()) <= {("tests-inside",)} and {*marked} <= {"MBPP/596"}  # it asks sys.getsizeof
 
 
 @pytest.mark.slow
