@@ -296,7 +296,10 @@ class _GraderOnBenchmark:
     @cached_property
     def _kinds_overlooked(self) -> list[tuple[str, str, list[Probe]]]:
         kinds = paying.by_difference(self._not_right, self._acceptance)
-        return list(paying.overlooked(kinds, self._steadiness.explains))
+        found = list(paying.overlooked(kinds, self._steadiness.explains))
+        if (nothing := paying.tells_nothing(self._not_right, self._acceptance)) is None:
+            return found
+        return [nothing, *(one for one in found if one[0] in paying.MADE_APART)]
 
     @cached_property
     def _not_right(self) -> list[Probe]:

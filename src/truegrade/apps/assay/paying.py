@@ -40,6 +40,9 @@ LEAST = 2
 MANY = 0.5
 """Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
 NEAR, FAR = 1e-3, 10
+_LEAST_MUTANTS = 10
+_AS_OFTEN = 0.95
+"""Share of mutants accepted over that of right programs, from which on a grader tells neither from the other."""
 MOST_TOLD = 6
 """Kinds that have a sentence each; of a grader that hardly compares there are more, told in one."""
 ANY_VALUE = "returns another value that is as true or false"
@@ -146,6 +149,22 @@ def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, 
     return {kind: Alike([*filter(acceptance.stands, of)], len(of)) for kind, of in sorted(found.items())}
 
 
+def tells_nothing(probes: Iterable[Probe], acceptance: Acceptance) -> tuple[str, str, list[Probe]] | None:
+    """Whether mutants are accepted as often as right programs: one of `overlooked`, or None."""
+    sides: dict[str, list[Probe]] = {"right": [], "mutant": []}
+    for probe in probes:
+        fits = probe.kind in sides and probe.label == ("right" if probe.kind == "right" else "wrong")
+        if fits and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
+            sides[probe.kind].append(probe)
+    right, mutants = sides["right"], sides["mutant"]
+    paid = [probe for probe in mutants if acceptance.accepted(probe)]
+    accepted = sum(acceptance.accepted(probe) is True for probe in right)
+    if len(mutants) < _LEAST_MUTANTS or len(paid) * len(right) < accepted * len(mutants) * _AS_OFTEN:
+        return None
+    said = f"accepts {len(paid)} of {len(mutants)} mutants and {accepted} of {len(right)} right programs"
+    return ANY_VALUE, f"{said}: what a program returns hardly decides; it may run none, or compare nothing", paid
+
+
 def overlooked(
     kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]
 ) -> Iterable[tuple[str, str, list[Probe]]]:
@@ -154,6 +173,8 @@ def overlooked(
 
     ``by_chance`` says whether flips explain so many accepted, of so many, for one of so many kinds.
     """
+    halves = kinds.get(_MADE[HALF_OF_TESTS], Alike([], 0))
+    some_suffice = halves.number >= LEAST and not halves.accepted
     kinds, told = _tests_together(kinds), dict[str, tuple[str, str, list[Probe]]]()
     for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
@@ -165,7 +186,10 @@ def overlooked(
         if many and kind.partition(" ")[0] not in told and not by_chance(accepted, number, len(kinds)):
             said = f"every program that {kind} ({accepted} of {number})"
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
-            told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
+            more = ""
+            if some_suffice and kind.startswith((_ON_TEST, ONE_FAILS)) and kind.count(",") >= 2:
+                more = f", and none of {halves.number} wrong on half of them: most of the tests suffice"
+            told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs{more}", programs
     if any(kind.startswith((_ON_TEST, ONE_FAILS)) for kind in told):
         # Then a program was accepted for the tests on which it is right, however it differs on another.
         told = {
