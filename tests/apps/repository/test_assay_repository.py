@@ -123,6 +123,10 @@ def assay(*words):
     return CliRunner().invoke(main, ["assay", "repository", *map(str, words)])
 
 
+def build(*words):
+    return CliRunner().invoke(main, ["data", "build", "repository", *map(str, words)])
+
+
 @pytest.fixture(scope="module")
 def assayed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assayed")
@@ -130,6 +134,15 @@ def assayed(tmp_path_factory):
     done = assay(package, "--out", folder / "out", "--json", "--workers", 1)
     assert done.exit_code == 0, done.output
     return package, folder / "out", json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def built(assayed, tmp_path_factory):
+    """What a build says of the same suite, and its folder."""
+    package, out = assayed[0], tmp_path_factory.mktemp("built") / "out"
+    done = build(package, "--out", out, "--kinds", "write", "--json", "--workers", 1)
+    assert done.exit_code == 0, done.output
+    return package, out, json.loads(done.stdout)["suite"]
 
 
 def functions(told):
@@ -176,37 +189,32 @@ def test_survivors_say_where_and_what(assayed):
     assert any("-    if points >= 90:" in one["diff"] for one in of_grade)
 
 
-def pytest_on(package, *words):
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
-    return subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
+def lines_of(out):
+    return [json.loads(line) for line in (out / "strength.jsonl").read_text().splitlines()]
 
 
-def test_added_tests_pass_on_the_original_and_refuse_what_survived(assayed, tmp_path):
-    _, out, told = assayed
-    package = write_package(tmp_path, FILES)
-    (package / "test_survivors.py").write_text((out / "test_survivors.py").read_text())
-    assert pytest_on(package, "test_survivors.py").returncode == 0
-    with_a_test = [one for one in told["survivors"] if one["test"]]
-    assert len(with_a_test) == told["added"]["killed"] >= 4
-    mutants = {
+def test_a_build_tells_survivors_from_the_original_by_calls(built):
+    _, out, told = built
+    with_a_call = [one for one in told["survivors"] if one["call"]]
+    assert len(with_a_call) >= 4
+    codes = {
         (row["place"], mutant["id"]): mutant["code"]
         for row in map(json.loads, (out / "mutants.jsonl").read_text().splitlines())
         for mutant in row["mutants"]
     }
-    for one in with_a_test[:3]:
-        changed = mutants[one["function"], one["mutant"]]
-        (package / "tool.py").write_text(f"{FILES['tool.py']}\n\n{changed}\n")  # the name is bound anew
-        failed = pytest_on(package, "test_survivors.py")
-        assert failed.returncode == 1 and f"::{one['test']}" in failed.stdout
-    assert {one["diff"].splitlines()[-1].strip("+ ") for one in with_a_test} >= {
+    for one in with_a_call:
+        for code, right in ((FILES["tool.py"], True), (codes[one["function"], one["mutant"]], False)):
+            names = {}
+            exec(f"from functools import lru_cache\n{code}", names)  # of this file
+            assert eval(one["call"], names) is right, one["call"]
+    assert {one["diff"].splitlines()[-1].strip("+ ") for one in with_a_call} >= {
         "if points >= 91:",
         "if points > 75:",
     }
-    assert told["added"]["rewritings"] > 0 and told["added"]["rewritings_refused"] == 0
 
 
-def test_patches_that_solve_nothing_are_told_by_the_verifier_that_pays(assayed):
-    _, _, told = assayed
+def test_patches_that_solve_nothing_are_told_by_the_verifier_that_pays(built):
+    _, _, told = built
     forged = {one["name"]: {*one["believed"]} for one in told["forgeries"]}
     assert len(forged) >= 12 and {one["tried"] for one in told["forgeries"]} == {3}
     assert forged["exit-in-call"] == forged["exit-code"] == {"exit code"}
@@ -220,16 +228,40 @@ def test_patches_that_solve_nothing_are_told_by_the_verifier_that_pays(assayed):
     assert forged["added-pytest-ini"] == forged["added-tox-ini"] == forged["added-pth"] == set()
 
 
-def test_the_page_answers_first_and_conditions_end_a_check(assayed):
+def test_build_and_assay_are_one_measure_and_the_assay_reads_that_of_a_build(assayed, built):
+    package, out, told = built
+    one = assayed[2]
+    assert {**told, "forgeries": [], "survivors": [{**each, "call": ""} for each in told["survivors"]]} == one
+    kept = (out / "strength.jsonl").read_bytes()
+    done = assay(package, "--out", out, "--json", "--workers", 1)
+    assert json.loads(done.stdout) == told and (out / "strength.jsonl").read_bytes() == kept
+    rows = lines_of(assayed[1])
+    assert [row["function"] for row in rows] == [row["function"] for row in lines_of(out)]
+    assert sum(row["killed"] for row in rows) == one["whole"]["killed"]
+    assert {row["function"].split()[-1]: row["why_none"] for row in rows if row["why_none"]} == {
+        "unused": "no test reaches it"
+    }
+
+
+def test_each_is_one_screen_and_conditions_end_it(assayed, built):
     package, out, _ = assayed
-    page = (out / "report.html").read_text()
-    assert page.index("What to do next") < page.index("Functions, the weakest first")
+    for done in (
+        assay(package, "--out", out, "--workers", 1),
+        build(package, "--out", built[1], "--kinds", "write", "--workers", 1),
+    ):
+        lines = done.stdout.splitlines()
+        assert len(lines) <= 30 and all(
+            len(line) <= 80 for line in lines if "truegrade run" not in line and "strength.jsonl" not in line
+        )
+        assert any(line.startswith(("the tests refuse", "of all functions the tests refuse")) for line in lines)
+    shown = assay(package, "--out", out, "--workers", 1).stdout
+    assert "tool.py:14 grade" in shown and "not seen: 1 function that no test reaches (unused)" in shown
     assert assay(package, "--out", out, "--workers", 1, "--fail-if", "kill<0.999").exit_code == 3
     assert assay(package, "--out", out, "--workers", 1, "--fail-if", "kill<0.1").exit_code == 0
     refused = assay(package, "--out", out, "--fail-if", "J<1")
     assert refused.exit_code == 2 and "kill" in refused.output
-    done = CliRunner().invoke(main, ["report", str(out), "--format", "markdown"])
-    assert done.exit_code == 0 and "grade" in (out / "tables" / "functions.md").read_text()
+    words = (package, "--out", built[1], "--kinds", "write", "--workers", 1, "--fail-if")
+    assert build(*words, "forgeable > 3").exit_code == 3 and build(*words, "forgeable > 99").exit_code == 0
 
 
 def test_killed_and_started_again_it_gives_the_same(assayed, tmp_path):
@@ -238,9 +270,7 @@ def test_killed_and_started_again_it_gives_the_same(assayed, tmp_path):
     journal = tmp_path / "out" / "mutants.jsonl"
     signalled(command, lambda: journal.exists() and journal.stat().st_size > 0, signal.SIGKILL)
     assert assay(package, "--out", tmp_path / "out", "--workers", 1).exit_code == 0
-    (whole, again) = (json.loads((folder / "strength.json").read_text()) for folder in (out, tmp_path / "out"))
-    assert again == whole
-    assert (tmp_path / "out" / "test_survivors.py").read_text() == (out / "test_survivors.py").read_text()
+    assert lines_of(tmp_path / "out") == lines_of(out)
 
 
 def test_tests_that_do_not_end_decide_nothing_and_the_others_do(tmp_path, monkeypatch):
@@ -344,7 +374,7 @@ def test_f(n):
 
 def test_forgeries_are_tried_where_names_of_tests_hold_what_reports_put_between_parts(tmp_path):
     package = write_package(tmp_path / "package", {"tool.py": F, "test_it.py": NAMED})
-    assert assay(package, "--out", tmp_path / "out", "--workers", 1).exit_code == 0
+    assert build(package, "--out", tmp_path / "out", "--workers", 1, "--fail-if", "forgeable < 1").exit_code != 3
     tried = json.loads((tmp_path / "out" / "forgeries.jsonl").read_text().splitlines()[0])
     assert tried["usable"] and tried["believed"]["printed-lines"] == ["exit code", "PASSED lines"]
 

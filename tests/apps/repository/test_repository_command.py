@@ -109,7 +109,7 @@ def test_the_same_command_reads_what_is_finished(built):
     assert again.exit_code == 0 and (out / "parts.jsonl").read_bytes() == journal
     assert "16 functions in 3 modules, 15 reached by 16 tests" in again.output
     assert f"truegrade run {out / 'write.jsonl'} --model" in again.stdout
-    assert "x it is async, e.g. src/tool/text.py" in again.stdout
+    assert "1 it is async (write, repair, complete, predict), e.g. " in again.stdout
 
 
 def test_a_build_that_is_killed_goes_on_where_it_was_to_the_bytes_of_one_that_was_not(tmp_path):
@@ -163,7 +163,7 @@ def test_kinds_size_and_seed(tmp_path):
 )
 def test_bad_input_is_a_line_and_the_rest_goes_on(tmp_path, files, said):
     done = build(write_package(tmp_path / "p", files), "--out", tmp_path / "out")
-    assert done.exit_code == 0 and said in done.output and "1 problems of kind predict" in done.stdout
+    assert done.exit_code == 0 and said in done.output and "    1 predict" in done.stdout
 
 
 @pytest.mark.parametrize(

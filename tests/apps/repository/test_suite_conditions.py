@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from truegrade.apps.repository.strength import (
-    NO_MUTANT,
+from truegrade.apps.repository.strength import NO_MUTANT
+from truegrade.apps.repository.suite_strength import (
     NONE_DECIDED,
     ForgeryShown,
     KillShare,

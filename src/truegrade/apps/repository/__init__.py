@@ -1,6 +1,6 @@
 """A repository's functions as problems, decided by calls or by its own tests; and how strong these tests are."""
 
-from truegrade.app import App, FolderKind
+from truegrade.app import App
 
 APP = App(
     name="repository",
@@ -12,11 +12,4 @@ APP = App(
     things={
         "agent": {"edit": "truegrade.apps.repository.agent:EditAgent"},
     },
-    folders=(
-        FolderKind(
-            name="an assay of a repository's tests",
-            marker="strength.json",
-            report="truegrade.apps.repository.suite_document:report_files",
-        ),
-    ),
 )

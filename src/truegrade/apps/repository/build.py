@@ -41,6 +41,7 @@ from truegrade.datasets.executions import ExecutionRow, NotRecorded, Refused, wr
 from truegrade.datasets.identity import identity
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
+from truegrade.files.running import telling
 from truegrade.files.threads import in_order
 from truegrade.records import sha256_json
 from truegrade.sandbox import Limits, Sandbox
@@ -181,7 +182,8 @@ def take_inventory(
         recording = _kept_recording(kept, key)
         if recording is None:
             notice(f"the tests of {tree.name} run once, recorded, for at most {RECORDING_SECONDS:g} CPU seconds")
-            recording = record_tests(tree, files, sandbox, RECORDING_SECONDS)
+            with telling(notice, "the tests", f"{RECORDING_SECONDS:g} CPU seconds"):
+                recording = record_tests(tree, files, sandbox, RECORDING_SECONDS)
             write_content(kept, encode(RecordingPart(key=key, recording=recording)))
     modules = tuple(ParsedModule(file) for file in files)
     return Inventory(

@@ -24,11 +24,14 @@ from truegrade.cli.options import (
 
 if TYPE_CHECKING:
     from truegrade.apps.repository.build import BuiltFunctions, Inventory, SuiteRefusals
-    from truegrade.apps.repository.strength import StrengthOptions, SuiteSummary
+    from truegrade.apps.repository.strength import FunctionResult, StrengthOptions
+    from truegrade.apps.repository.suite_strength import SuiteSummary
     from truegrade.datasets.executions import Refused
     from truegrade.pipeline.verdicts import Progress
+    from truegrade.statistics.conditions import Condition
 
 _SHOWN_CHARS = 80
+_SHOWN_REASONS = 7
 _SHOWN_FAILED = 5
 
 
@@ -47,6 +50,7 @@ _SHOWN_FAILED = 5
 @click.option("--least", default=0.5, show_default=True, type=click.FloatRange(0, 1),
               help="Leave functions out whose problems refuse a smaller share of mutants.")  # fmt: skip
 @workers_option
+@fail_if_option("kill < 0.8 or forgeable > 20")
 @click.option("--verbose", is_flag=True, help="Print the reason for each function that was left out.")
 @unsafe_option
 @json_option
@@ -55,6 +59,7 @@ def build_repository(
     out: Path,
     kinds: tuple[str, ...],
     workers: int | None,
+    fail_if: str | None,
     verbose: bool,
     allow_unsafe: bool | None,
     as_json: bool,
@@ -63,11 +68,14 @@ def build_repository(
     """Make problems of a repository's functions, decided by calls that its own tests make, or else by the tests.
 
     PATH is a checkout, an sdist, a wheel or a Python file; PACKAGE the name of an installed package. Nothing of it
-    runs outside the sandbox, and no model is asked.
+    runs outside the sandbox, and no model is asked. The folder then holds a file of each kind and strength.jsonl:
+    which mutants of each function the tests refuse, and calls that tell others from the original.
     """
     from truegrade.apps.repository.build import KINDS, RepositoryOptions, build_functions, take_inventory
     from truegrade.apps.repository.problems import DECIDED_KINDS
     from truegrade.apps.repository.source import read_tree
+    from truegrade.apps.repository.strength import StrengthOptions
+    from truegrade.apps.repository.suite_strength import read_suite_condition
     from truegrade.datasets.executions import prepare
     from truegrade.errors import UnknownName, UserError
     from truegrade.files.extras import require
@@ -77,6 +85,7 @@ def build_repository(
         if name not in KINDS:
             raise UnknownName("kind of problem", name, KINDS)
     options = RepositoryOptions(kinds=tuple(kind for kind in KINDS if not kinds or kind in kinds), **asked)
+    condition = None if fail_if is None else read_suite_condition(fail_if)
     tree = read_tree(repository)
     prepare(out / "repository.json")
     unsafe = bool(allow_unsafe)
@@ -86,61 +95,36 @@ def build_repository(
         if why := inventory.recording.why_none:
             notice(f"{why}; problems of kind predict are made with drawn calls")
     watch = progress_for(as_json)
-    decided = any(kind in DECIDED_KINDS for kind in options.kinds)
-    suite = _refused_by_suite(inventory, options.seed, out, workers, unsafe, watch) if decided else {}
+    summary, results = None, list["FunctionResult"]()
+    if condition is not None or any(kind in DECIDED_KINDS for kind in options.kinds):
+        measure = StrengthOptions(seed=options.seed, processes=False)
+        try:
+            summary, results = _measured(inventory, measure, out, workers, unsafe, watch, search=True)
+        except UserError as fault:
+            notice(f"{fault}; so what problems refuse is not held against the whole suite")
     watch.start("build", total=len(inventory.functions), done=0)
     try:
         built = build_functions(
-            inventory, options, out, suite, workers=workers, allow_unsafe=unsafe,
+            inventory, options, out, _refused_by_suite(results), workers=workers, allow_unsafe=unsafe,
             progress=lambda failed: watch.advance(failed=failed), notice=notice,
         )  # fmt: skip
     finally:
         watch.finish()
     files = _write(out, built)
-    summary = _summary(inventory, built, files)
     if as_json:
-        print_json(summary)
+        print_json(_facts(inventory, built, files, summary))
     else:
-        _tell_built(built, files, verbose)
+        _tell_built(built, files, summary, out, verbose)
     if not files:
         hint = "" if verbose or as_json else "; --verbose prints the reason for each function"
         raise UserError(f"{out}: no problem could be made{hint}")
+    _end_where_it_holds(fail_if, condition, summary)
 
 
-def _refused_by_suite(
-    inventory: Inventory, seed: int, out: Path, workers: int | None, unsafe: bool, watch: Progress
-) -> SuiteRefusals:
-    """What the repository's own tests make of mutants; nothing where they do not run again and again.
+def _refused_by_suite(results: Sequence[FunctionResult]) -> SuiteRefusals:
+    """What the repository's own tests make of mutants."""
+    from truegrade.apps.repository.strength import KILLED
 
-    Tests that start processes have a part in it where they reach a function by themselves: no problem's tests can.
-    """
-    from msgspec import structs
-
-    from truegrade.apps.repository.strength import (
-        KILLED,
-        StrengthOptions,
-        measure_functions,
-        open_sandbox,
-        survey_tests,
-    )
-    from truegrade.errors import UserError
-
-    usable = tuple(function for function in inventory.functions if not function.obstacle)
-    inventory = structs.replace(inventory, functions=usable)
-    with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
-        try:
-            survey = survey_tests(inventory, sandbox, out, seed)
-        except UserError as fault:
-            notice(f"{fault}; so what problems refuse is not held against the whole suite")
-            return {}
-        watch.start("mutants", total=len(inventory.functions), done=0)
-        try:
-            results = measure_functions(
-                inventory, survey, StrengthOptions(seed=seed, processes=False), sandbox, out,
-                progress=lambda failed: watch.advance(failed=failed), notice=notice,
-            )  # fmt: skip
-        finally:
-            watch.finish()
     return {
         (one.id, one.line): {
             mutant.id: (mutant.by or mutant.status) if mutant.status in KILLED else ""
@@ -186,7 +170,9 @@ def _write(out: Path, built: BuiltFunctions) -> dict[str, Path]:
     return files
 
 
-def _summary(inventory: Inventory, built: BuiltFunctions, files: dict[str, Path]) -> dict[str, Any]:
+def _facts(
+    inventory: Inventory, built: BuiltFunctions, files: dict[str, Path], summary: SuiteSummary | None
+) -> dict[str, Any]:
     tree, recording = inventory.tree, inventory.recording
     return {
         "repository": {"name": tree.name, "version": tree.version, "commit": tree.commit, "sha256": tree.sha256},
@@ -197,40 +183,58 @@ def _summary(inventory: Inventory, built: BuiltFunctions, files: dict[str, Path]
         "rows": {kind: len(rows) for kind, rows in built.rows.items()},
         "tiers": {kind: tiers for kind in built.rows if (tiers := built.tiers(kind))},
         "strength": {kind: found for kind in built.rows if (found := built.strength(kind))},
+        "suite": summary,
         "left_out": [{"kind": kind, "name": one.name, "why": one.why} for kind, one in built.left_out],
     }
 
 
-def _tell_built(built: BuiltFunctions, files: dict[str, Path], verbose: bool) -> None:
+def _tell_built(
+    built: BuiltFunctions, files: dict[str, Path], summary: SuiteSummary | None, out: Path, verbose: bool
+) -> None:
     """How many rows of each kind and how strong, what was left out and why, and what to run next."""
+    from truegrade.apps.repository.suite_strength import STRENGTH, forgeries_in_words, share_in_words
     from truegrade.report import format as fmt
 
-    told = []
+    echo("problems:")
     for kind, rows in built.rows.items():
         tiers = ", ".join(f"{count} {tier}" for tier, count in built.tiers(kind).items())
-        told.append(f"{len(rows)} problems of kind {kind}" + (f" ({tiers})" if tiers else ""))
-    echo(", ".join(told))
+        echo(f"{len(rows):>5} {kind}" + (f" ({tiers})" if tiers else ""))
     found = next(filter(None, map(built.strength, built.rows)), None)  # that of one kind is that of all
     if found:
         kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
-        echo(f"what decides refuses {kept}, and the whole suite {whole},")
-        echo(f"of {found['mutants']:.0f} mutants that chose nothing")
-    echo("left out:")
+        echo(f"of {found['mutants']:.0f} mutants that chose nothing they refuse {kept}, and the tests {whole}")
+    if summary is not None:
+        echo(f"of all functions {share_in_words(summary)}")
+        if said := forgeries_in_words(summary):
+            echo(said)
+        echo(f"every function, its share and its survivors: {out / STRENGTH}")
+    _tell_left_out(built, verbose)
+    for command in _next_commands(files):
+        echo(command)
+
+
+def _tell_left_out(built: BuiltFunctions, verbose: bool) -> None:
+    """Why functions have no problem of a kind: each, or the reasons that most have."""
+    from truegrade.apps.repository.suite_strength import cut
+
     kinds: dict[Refused, list[str]] = {}
     for kind, one in built.left_out:
         kinds.setdefault(one, []).append(kind)
+    echo("left out:" if kinds else "nothing is left out")
     if verbose:
         for one, of in kinds.items():
             echo(f"  {one.name} ({', '.join(of)}): {one.why}")
-    else:
-        alike: dict[tuple[str, str], list[Refused]] = {}
-        for one, of in kinds.items():
-            alike.setdefault((one.why.partition(": ")[0], ", ".join(of)), []).append(one)
-        for (why, concerned), ones in sorted(alike.items(), key=lambda item: -len(item[1])):
-            example = f"{ones[0].name}{ones[0].why.removeprefix(why)[:_SHOWN_CHARS]}"
-            echo(f"  {len(ones):>5} x {why}, e.g. {example} ({concerned})")
-    for command in _next_commands(files):
-        echo(command)
+        return
+    alike: dict[tuple[str, str], list[Refused]] = {}
+    for one, of in kinds.items():
+        alike.setdefault((one.why.partition(": ")[0], ", ".join(of)), []).append(one)
+    most = sorted(alike.items(), key=lambda item: -len(item[1]))
+    for (why, concerned), ones in most[:_SHOWN_REASONS]:
+        echo(cut(f"{len(ones):>5} {why} ({concerned}), e.g. {ones[0].name.split()[-1]}"))
+    if rest := most[_SHOWN_REASONS:]:
+        echo(f"{sum(len(ones) for _, ones in rest):>5} for {len(rest)} other reasons")
+    if most:
+        echo("      --verbose names each with its reason")
 
 
 def _next_commands(files: dict[str, Path]) -> Sequence[str]:
@@ -249,12 +253,12 @@ def _next_commands(files: dict[str, Path]) -> Sequence[str]:
 @click.command()
 @click.argument("repository", metavar="PATH|PACKAGE")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
-              help="Folder to write; the same command resumes in it.")  # fmt: skip
+              help="Folder to write, perhaps of a build; the same command resumes in it.")  # fmt: skip
 @click.option(
     "--most", default=20, show_default=True, type=click.IntRange(min=1), help="Mutants of each function."
 )
 @click.option("--seed", default=0, show_default=True, type=int,
-              help="Decides which mutants of a function are tried, and generated calls.")  # fmt: skip
+              help="Decides which mutants of a function are tried.")  # fmt: skip
 @fail_if_option("kill < 0.8 or unreached > 10")
 @workers_option
 @unsafe_option
@@ -271,69 +275,89 @@ def assay_repository(
     """Measure how strong a repository's own tests are: which mutants of its functions they refuse.
 
     PATH is a checkout, an sdist, a wheel or a Python file; PACKAGE the name of an installed package. Nothing of it
-    runs outside the sandbox, and no model is asked. The folder then holds report.html, strength.json and
-    test_survivors.py, whose tests refuse mutants that the repository's own accept.
+    runs outside the sandbox, and no model is asked. The folder then holds strength.jsonl, a function a line. What
+    a build measured in the folder is read.
     """
     from truegrade.apps.repository.build import take_inventory
     from truegrade.apps.repository.source import read_tree
-    from truegrade.apps.repository.strength import StrengthOptions, holds_for_suite, read_suite_condition
-    from truegrade.apps.repository.suite_document import print_suite, write_suite
+    from truegrade.apps.repository.strength import StrengthOptions
+    from truegrade.apps.repository.suite_strength import STRENGTH, read_suite_condition, screen
+    from truegrade.apps.repository.survivors import FOUND_CALLS
     from truegrade.datasets.executions import prepare
     from truegrade.files.extras import require
 
     require("pytest", "the run of a repository's tests")
     condition = None if fail_if is None else read_suite_condition(fail_if)
-    options = StrengthOptions(**asked)
     tree = read_tree(repository)
     prepare(out / "recording.json")
     unsafe = bool(allow_unsafe)
     inventory = take_inventory(tree, out, allow_unsafe=unsafe, notice=notice)
     if not as_json:
         tell_inventory(inventory)
-    summary = _measured(inventory, options, out, workers, unsafe, progress_for(as_json))
-    write_suite(summary, out)
+    watch = progress_for(as_json)
+    search = (out / FOUND_CALLS).exists()
+    summary, _ = _measured(inventory, StrengthOptions(**asked), out, workers, unsafe, watch, search=search)
     if as_json:
         print_json(summary)
     else:
-        print_suite(summary, out)
-    if condition is not None and holds_for_suite(condition, summary):
+        for line in screen(summary, out / STRENGTH):
+            echo(line)
+    _end_where_it_holds(fail_if, condition, summary)
+
+
+def _end_where_it_holds(fail_if: str | None, condition: Condition | None, summary: SuiteSummary | None) -> None:
+    """End the command with its own code where a condition holds, or hangs on what was not measured."""
+    from truegrade.apps.repository.suite_strength import holds_for_suite
+
+    if condition is None or (summary is not None and not holds_for_suite(condition, summary)):
+        return
+    if summary is None:
+        echo(f"truegrade: --fail-if {fail_if!r} holds: the tests were not measured", err=True)
+    else:
         echo(f"truegrade: --fail-if {fail_if!r} holds for {summary.name}", err=True)
         if summary.without_result and not condition.bounds("undecided"):
             rest = f"({condition.text}) or undecided > N"
-            echo(
-                f"note: {summary.without_result} mutants and functions are undecided; {rest!r} judges the rest",
-                err=True,
-            )
-        sys.exit(EXIT_GATE)
+            undecided = f"{summary.without_result} mutants and functions are undecided"
+            echo(f"note: {undecided}; {rest!r} judges the rest", err=True)
+    sys.exit(EXIT_GATE)
 
 
 def _measured(
-    inventory: Inventory, options: StrengthOptions, out: Path, workers: int | None, unsafe: bool, watch: Progress
-) -> SuiteSummary:
-    import msgspec
-
+    inventory: Inventory,
+    options: StrengthOptions,
+    out: Path,
+    workers: int | None,
+    unsafe: bool,
+    watch: Progress,
+    *,
+    search: bool,
+) -> tuple[SuiteSummary, list[FunctionResult]]:
+    """The measure of a repository's tests, which lies in the folder then; ``search`` looks for calls that tell
+    survivors from the original, and tries patches that solve nothing."""
     from truegrade.apps.repository.forgeries import try_forgeries
-    from truegrade.apps.repository.strength import measure_functions, open_sandbox, summarise_suite, survey_tests
-    from truegrade.apps.repository.survivors import add_tests
+    from truegrade.apps.repository.strength import measure_functions, open_sandbox, survey_tests
+    from truegrade.apps.repository.suite_strength import ForgeryShown, summarise_suite, write_strength
+    from truegrade.apps.repository.survivors import calls_for_survivors
 
+    told = lambda failed: watch.advance(failed=failed)  # noqa: E731
+    calls, forgeries = dict[tuple[str, str], str](), tuple[ForgeryShown, ...]()
     with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
-        survey = survey_tests(inventory, sandbox, out, options.seed)
+        survey = survey_tests(inventory, sandbox, out, options.seed, notice=notice)
         watch.start("mutants", total=len(inventory.functions), done=0)
         try:
-            results = measure_functions(
-                inventory, survey, options, sandbox, out,
-                progress=lambda failed: watch.advance(failed=failed), notice=notice,
-            )  # fmt: skip
+            results = measure_functions(inventory, survey, options, sandbox, out, progress=told, notice=notice)
         finally:
             watch.finish()
-        summary = summarise_suite(inventory, survey, results)
-        watch.start("calls", total=sum(bool(one.survivors) for one in results), done=0)
-        try:
-            summary = add_tests(
-                inventory, results, summary, options, sandbox, out, workers=workers, allow_unsafe=unsafe,
-                progress=lambda failed: watch.advance(failed=failed), notice=notice,
-            )  # fmt: skip
-        finally:
-            watch.finish()
-        forgeries = try_forgeries(inventory, results, sandbox, out, notice=notice)
-        return msgspec.structs.replace(summary, forgeries=forgeries)
+        if search:
+            watch.start("calls", total=sum(bool(one.survivors) for one in results), done=0)
+            try:
+                calls = calls_for_survivors(
+                    inventory, results, options.seed, out,
+                    workers=workers, allow_unsafe=unsafe, progress=told, notice=notice,
+                )  # fmt: skip
+            finally:
+                watch.finish()
+            forgeries = try_forgeries(inventory, results, sandbox, out, notice=notice)
+    summary = summarise_suite(inventory, survey, results, calls, forgeries)
+    write_strength(results, summary, out)
+    return summary, results

@@ -18,7 +18,8 @@ from truegrade.apps.repository.functions import FunctionPlace, laid_out
 from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.packing import body_lines, body_removed
 from truegrade.apps.repository.source import import_root, lines_of
-from truegrade.apps.repository.strength import ForgeryShown, FunctionResult
+from truegrade.apps.repository.strength import FunctionResult
+from truegrade.apps.repository.suite_strength import ForgeryShown
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Sandbox
 from truegrade.store.journal import Journal, Notice

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import base64
-import difflib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from truegrade.apps.repository.build import (
     PROCESSES,
@@ -38,11 +37,10 @@ from truegrade.datasets.executions import write_content
 from truegrade.errors import UserError
 from truegrade.files import syntax
 from truegrade.files.json_text import encode
+from truegrade.files.running import telling
 from truegrade.files.threads import in_order
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.statistics.conditions import Condition, read_condition
-from truegrade.statistics.intervals import cluster_interval, wilson
-from truegrade.store.journal import Journal, Notice
+from truegrade.store.journal import Journal, Notice, ignore
 
 MUTANTS = "mutants.jsonl"
 """The journal of an assay: a function a line."""
@@ -54,9 +52,7 @@ _SLOW_S = 0.5
 _STARTING_S = 10.0
 """Wall seconds of the tests that start processes, of which each function's mutants have to run all that fit."""
 _NONE: Mapping[str, bytes] = MappingProxyType({})
-NO_MUTANT, NONE_DECIDED = "no mutant of it can be made", "no mutant of it was decided"
-_DECIDED_BY_MUTANTS = frozenset({NO_MUTANT, NONE_DECIDED})
-"""Reasons of functions that lack no result beyond that of their mutants."""
+NO_MUTANT = "no mutant of it can be made"
 KILLED = frozenset({"killed", "time", "ended"})
 """What counts as killed: a test fails, takes too long, or its process ends."""
 
@@ -69,7 +65,8 @@ class StrengthOptions(msgspec.Struct, frozen=True, kw_only=True):
     most: int = 20
     """Mutants of each function."""
     processes: bool = True
-    """Whether tests that start processes, which may reach any function, have to run every mutant as well."""
+    """Whether tests that start processes, which may reach any function, have to run every mutant as well: as long
+    as two measures have no such tests, they are one."""
 
 
 class TestSurvey(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,8 +223,11 @@ def open_sandbox(inventory: Inventory, workers: int | None, *, allow_unsafe: boo
     return Sandbox(limits, workers, allow_unsafe=allow_unsafe)
 
 
-def survey_tests(inventory: Inventory, sandbox: Sandbox, folder: Path, seed: int) -> TestSurvey:
-    """Which tests pass in every order, run in the jail or read from what an earlier run in the folder wrote.
+def survey_tests(
+    inventory: Inventory, sandbox: Sandbox, folder: Path, seed: int, *, notice: Notice = ignore
+) -> TestSurvey:
+    """Which tests pass in every order, run in the jail or read from what an earlier run in the folder wrote;
+    ``notice`` is told every ten seconds that they still run.
 
     Raises:
         UserError: none does.
@@ -241,7 +241,8 @@ def survey_tests(inventory: Inventory, sandbox: Sandbox, folder: Path, seed: int
     except (OSError, msgspec.DecodeError):
         kept = None
     if kept is None or kept.key != key:
-        kept = _survey_of(WarmTests(inventory, sandbox).survey(seed), key)
+        with telling(notice, "the tests, in three orders,", f"{_SURVEY_SECONDS:g} CPU seconds"):
+            kept = _survey_of(WarmTests(inventory, sandbox).survey(seed), key)
         write_content(folder / _SURVEY, encode(kept))
     if not kept.took:
         first = next((f"{name}: {why}" for name, why in kept.undecided.items()), "none was collected")
@@ -283,6 +284,7 @@ def measure_functions(
     Raises:
         SandboxError: the machine failed.
     """
+    options = structs.replace(options, processes=options.processes and bool(inventory.recording.starting))
     key = key_of(inventory.tree, sandbox, "strength", options)
     path = folder / MUTANTS
     earlier = finished_parts(path, FunctionResult, key, notice)
@@ -413,207 +415,3 @@ def _of_told(one: ToMeasure, answer: Mapping[str, Any], left_over: set[str], key
 
 def _result(function: FunctionPlace, key: str, **fields: Any) -> FunctionResult:
     return FunctionResult(key=key, id=function.id, line=function.node.lineno, place=function.place, **fields)
-
-
-# ----------------------------- What an assay of a repository's tests concludes: shares with intervals, idle tests.
-
-
-SUMMARY = "strength.json"
-"""What an assay of a repository's tests concludes; such a folder is known by it."""
-_SHARES = ("kill",)
-_COUNTS = ("survivors", "unreached", "idle", "undecided", "forgeable")
-
-
-class KillShare(msgspec.Struct, frozen=True, kw_only=True):
-    """The share of mutants that tests refuse."""
-
-    name: str
-    killed: int
-    mutants: int
-    """Killed and survived."""
-    low: float | None
-    high: float | None
-    """95 % interval; None where there is none."""
-
-    @property
-    def share(self) -> float:
-        """Killed of all."""
-        return self.killed / max(1, self.mutants)
-
-
-class Survivor(msgspec.Struct, frozen=True, kw_only=True):
-    """A mutant that every test accepts."""
-
-    function: str
-    """Its place."""
-    where: str
-    """``path:line``."""
-    operator: str
-    mutant: str
-    diff: str
-    test: str = ""
-    """Name of the added test that refuses it; empty where there is none."""
-
-
-class AddedTests(msgspec.Struct, frozen=True, kw_only=True):
-    """The tests written for survivors."""
-
-    tests: int = 0
-    killed: int = 0
-    """Survivors that one refuses."""
-    held_out: int = 0
-    """Survivors, each of which once had no part in the choice of calls."""
-    told_apart: int = 0
-    """Of these, those that some call tried tells from the original."""
-    held_out_killed: int = 0
-    """Of these, those that the calls chosen without them refuse."""
-    rewritings: int = 0
-    rewritings_refused: int = 0
-    """Behaviour-preserving rewritings tried, and those that a test refuses."""
-    left_out: dict[str, int] = {}
-    """Why functions with survivors got none, and how many."""
-
-
-class ForgeryShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A patch that solves nothing, and how many functions' verdicts it forges."""
-
-    name: str
-    what: str
-    tried: int
-    believed: dict[str, int]
-    """By verifier."""
-
-
-class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What an assay of a repository's tests concludes."""
-
-    name: str
-    version: str
-    commit: str
-    functions: int
-    tests: int
-    """That pass each time, so that they decide."""
-    statuses: dict[str, int]
-    """Mutants by what became of them."""
-    whole: KillShare | None
-    modules: tuple[KillShare, ...]
-    by_function: tuple[KillShare, ...]
-    """The weakest first."""
-    unreached: tuple[str, ...]
-    """Functions that no test reaches."""
-    unmeasured: dict[str, str]
-    """Other functions without a decided mutant, each with why."""
-    undecided: dict[str, str]
-    """Tests that fail or are flaky without a mutant, each with why."""
-    idle: tuple[str, ...]
-    """Tests that were first to refuse no mutant, and accept the removed body of every function that they reach."""
-    survivors: tuple[Survivor, ...]
-    added: AddedTests = AddedTests()
-    forgeries: tuple[ForgeryShown, ...] = ()
-
-    def worth(self, name: str) -> float | None:
-        """What a name in a condition stands for; None where it was not measured."""
-        if name == "forgeable":
-            tried = [one for one in self.forgeries if one.tried]
-            return sum(any(one.believed.values()) for one in tried) if tried else None
-        if name == "undecided":
-            return len(self.undecided) + self.without_result
-        if name == "unreached":
-            return len(self.unreached)
-        if self.whole is None:
-            return None
-        return self.whole.share if name == "kill" else len({"survivors": self.survivors, "idle": self.idle}[name])
-
-    @property
-    def without_result(self) -> int:
-        """Mutants, and functions with mutants, about which nothing was decided."""
-        functions = sum(why not in _DECIDED_BY_MUTANTS for why in self.unmeasured.values())
-        return self.statuses.get("undecided", 0) + functions
-
-
-def holds_for_suite(condition: Condition, summary: SuiteSummary) -> bool:
-    """Whether a condition is true, or hangs on what was not measured: mutants that nothing decided may have
-    survived, unless it bounds ``undecided`` and so says how many there may be."""
-    unknown = summary.without_result > 0 and not condition.bounds("undecided")
-    resting = ("kill", "survivors") if unknown else ()
-    return condition.holds(lambda name: None if name in resting else summary.worth(name))
-
-
-def read_suite_condition(text: str) -> Condition:
-    """Read a condition on a suite.
-
-    Raises:
-        UserError: it is none; the message names the place.
-    """
-    return read_condition(text, _SHARES, _COUNTS, example="kill<0.8 or unreached>10")
-
-
-def open_suite(folder: Path) -> SuiteSummary:
-    """What an assay in a folder concluded.
-
-    Raises:
-        UserError: it is not finished, or of another version.
-    """
-    try:
-        return msgspec.json.decode((folder / SUMMARY).read_bytes(), type=SuiteSummary)
-    except (OSError, msgspec.DecodeError) as error:
-        raise UserError(f"{folder / SUMMARY}: cannot be read: {error}; measure again into this folder") from None
-
-
-def summarise_suite(inventory: Inventory, survey: TestSurvey, results: Sequence[FunctionResult]) -> SuiteSummary:
-    """What the results of all functions amount to, in the order of the tree."""
-    decided = [one for one in results if one.decided]
-    modules: dict[str, list[FunctionResult]] = {}
-    for one in decided:
-        modules.setdefault(one.place.partition(":")[0], []).append(one)
-    killers = {test for one in results for test in one.killers}
-    killers |= {mutant.by for one in results for mutant in one.mutants if mutant.status in KILLED}
-    run = dict.fromkeys(test for one in decided for test in one.tests)
-    tree = inventory.tree
-    return SuiteSummary(
-        name=tree.name, version=tree.version, commit=tree.commit,
-        functions=len(results),
-        tests=len(survey.took),
-        statuses=dict(Counter(mutant.status for one in results for mutant in one.mutants)),
-        whole=kill_share("all", decided) if decided else None,
-        modules=_weakest_first(kill_share(name, within) for name, within in modules.items()),
-        by_function=_weakest_first(kill_share(one.place, [one]) for one in decided),
-        unreached=tuple(function.place for function in inventory.functions if function.seen is None),
-        unmeasured={
-            one.place: one.why_none or NONE_DECIDED
-            for one, function in zip(results, inventory.functions, strict=True)
-            if not one.decided and function.seen is not None
-        },
-        undecided=survey.undecided,
-        idle=tuple(sorted(test for test in run if test not in killers)),
-        survivors=tuple(_survivor(one, mutant) for one in results for mutant in one.survivors),
-    )  # fmt: skip
-
-
-def kill_share(name: str, results: Sequence[FunctionResult]) -> KillShare:
-    """The share over functions, which are its clusters; of one function its mutants are taken for independent."""
-    killed, decided = [one.killed for one in results], [one.decided for one in results]
-    if len(results) > 1:
-        interval = cluster_interval(killed, decided, [str(place) for place in range(len(results))], decided)
-        low, high = interval.low, interval.high
-    else:
-        low, high = wilson(sum(killed), sum(decided))
-    return KillShare(name=name, killed=sum(killed), mutants=sum(decided), low=low, high=high)
-
-
-def _weakest_first(shares: Iterable[KillShare]) -> tuple[KillShare, ...]:
-    return tuple(sorted(shares, key=lambda one: (one.share, -one.mutants, one.name)))
-
-
-def _survivor(one: FunctionResult, mutant: MutantResult) -> Survivor:
-    path = one.place.partition(":")[0]
-    return Survivor(
-        function=one.place, where=f"{path}:{mutant.line}", operator=mutant.operator, mutant=mutant.id,
-        diff=difference(one.original, mutant.code),
-    )  # fmt: skip
-
-
-def difference(original: str, changed: str) -> str:
-    """The lines in which two texts differ: of the first with ``-`` in front, of the second with ``+``."""
-    lines = difflib.unified_diff(original.splitlines(), changed.splitlines(), n=0, lineterm="")
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
