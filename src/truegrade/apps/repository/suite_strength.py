@@ -276,8 +276,8 @@ def forgeries_in_words(summary: SuiteSummary) -> str:
     paid = Counter(verifier for one in tried for verifier, number in one.believed.items() if number)
     if not tried:
         return ""
-    said = ", ".join(f"{name} pays {number}" for name, number in paid.most_common()) or "none is paid"
-    return f"{len(tried)} patches that solve nothing: {said}"
+    said = ", ".join(f"{name} {number}" for name, number in paid.most_common()) or "none"
+    return f"{len(tried)} patches solve nothing; paid are: {said}"
 
 
 def screen(summary: SuiteSummary, where: Path) -> list[str]:
