@@ -22,7 +22,7 @@ from truegrade.records import FunctionTask, Problem
 
 
 def battery(problems):
-    """Two right programs of each problem, four that solve nothing, and one with another number."""
+    """Two right programs of each problem, four that solve nothing, one with another number and one operator."""
     probes = []
     for place in range(problems):
         name = f"p{place}"
@@ -39,6 +39,7 @@ def battery(problems):
                 for each, differs_at in enumerate((120, 80, 55, 30))
             ),
             probe(name, "mutant", 0, code=code(f"    return x + {place + 1}", 120)),
+            probe(name, "mutant", 1, code=code(f"    return x - {place}", 120)),
         ]
     return probes
 
@@ -85,7 +86,7 @@ def test_each_fault_is_told_from_all_others(problems, seed):
         assert found.flipped, name
         due = first.setdefault(str([rule(talk) for talk in bench.items]), name)  # which says the same here
         missed += [(name, found.cause)] if found.cause != due else []
-    assert not missed and len(first) > 0.8 * len(RULES)
+    assert not missed and len(first) > 0.65 * len(RULES)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -259,7 +260,7 @@ def test_chance_does_not_lend_a_cause_to_verdicts_that_no_rule_explains():
     draw = random.Random(0)
     found = Bench().measured(
         lambda talk: [[float(one.is_right and draw.random() > 0.3) for one in batch] for batch in talk],
-        by_chance=lambda flipped, of: flipped <= 0.2 * of,
+        by_chance=lambda flipped, of: flipped <= 0.1 * of,
     )
     assert found.flipped and found.cause == ""
 

@@ -14,6 +14,12 @@ from truegrade.apps.assay.turns import DUE, READINGS, SHAPES, TALK, measure_turn
 __all__ = ["assayed"]
 
 
+def test_nothing_is_sent_about_problems_of_which_every_stub_is_paid():
+    probes = battery(3)
+    known = {one.problem_id: problem(one.problem_id) for one in probes}
+    assert plan_turns(probes, known, said_alone(probes, all_accepted=True)) == []
+
+
 def judged(accepts, problems=3):
     """What is concluded of a grader that accepts messages so; None for no verdict."""
     probes = battery(problems)

@@ -156,6 +156,18 @@ def test_with_a_bonus_above_one_the_least_right_program_is_a_pass():
     assert (share(of, "right").accepted, share(of, "mutant").accepted, of.with_bonus) == (3, 0, False)
 
 
+def test_with_a_bonus_for_the_form_of_a_reply_other_forms_are_no_refusals():
+    scores = {"python": 1.2, "py": 1.0, "Python": 1.0, "answer first": -0.5}
+    forms = {probe("p000", "form", origin=name, label="right"): score for name, score in scores.items()}
+    rows = {**rights(1.2, 1.2, 1.2), **forms}
+    of, _ = measured({**rows, probe("p000", "mutant", 1): -0.5})
+    assert of.with_bonus and sum(accepted for accepted, _ in of.forms.values()) == 3
+    of, _ = measured(
+        {**rows, probe("p000", "mutant", 1): 1.0}
+    )  # what a wrong program gets may be a part of the pay
+    assert not of.with_bonus and sum(accepted for accepted, _ in of.forms.values()) == 1
+
+
 def test_right_programs_that_get_nearly_as_much_as_the_reference_are_told():
     of, _ = measured({**rights(0.95, 0.9, 0.8, 0.7, 0.3), probe("p000", "mutant", 1): 0.0})
     assert (share(of, "right").accepted, of.nearly) == (1, 3)

@@ -10,6 +10,7 @@ from oracle_problems import CLAMP, CLAMP_CALLS, cases_problem, clamp_problem, or
 from support.cpu import cpu_within
 from truegrade.apps.assay.answers import TOO_LARGE, AnswerRule, answers_of, is_plain, read_call, written_call
 from truegrade.apps.assay.input_domain import find_companions, known_calls
+from truegrade.apps.assay.labelling import OracleLabeller
 from truegrade.apps.assay.oracle import build_oracle
 from truegrade.benchmarks import find_benchmark
 from truegrade.records import Case
@@ -51,6 +52,18 @@ def test_calls_of_other_tests_are_recorded_before_the_function_changes_them(jail
 )
 def test_a_problem_without_an_oracle_says_why(jail, changes, reason):
     assert reason in build_oracle(clamp_problem(**changes), None, jail)
+
+
+def test_code_that_stands_before_every_answer_is_run_with_each(jail):
+    """As what loads a repository's package does: no program that is held against the reference has it."""
+    reference = "from __future__ import annotations\ndef clamp(values, top):\n    return keep(values, top)\n"
+    prefix = "def keep(values, top):\n    return [min(value, top) for value in values]\n"
+    built = build_oracle(clamp_problem(reference=reference, prefix=prefix), None, jail, generated=20)
+    assert built.ahead == prefix and built.references == (reference,) and len(built.inputs) > 3
+    labeller = OracleLabeller(built, jail)
+    assert labeller.label("def clamp(values, top):\n    return keep(values, top + 1)").label == "wrong"
+    for whole in (reference, prefix + CLAMP):
+        assert (labeller.label(whole).label, labeller.label(whole).reason) == ("undecided", "")
 
 
 def test_a_reference_that_keeps_a_state_is_noticed(jail):

@@ -89,8 +89,9 @@ FULL = 1.0
 class Acceptance:
     """Whether one grader accepted a probe: whether it gave what it gives the reference of the same problem.
 
-    Where references get more than `FULL` and most other right programs another number, there is a bonus for
-    something else: then the least of them that is no less than `FULL` is enough.
+    Where references get more than `FULL`, and most other right programs get another number, or right replies of
+    another form get one that no wrong program gets, there is a bonus for something else: then the least of these
+    that is no less than `FULL` is enough.
 
     Args:
         probes: of one benchmark, with those of kind "right" and origin "reference" among them.
@@ -126,17 +127,21 @@ class Acceptance:
             self.refused[probe.problem_id] = min(probe.id, self.refused.get(probe.problem_id, probe.id))
 
     def _lower_bars(self, probes: Sequence[Probe]) -> bool:
-        got: dict[str, list[float]] = defaultdict(list)
+        got: dict[str, dict[str, list[float]]] = {"right": defaultdict(list), "form": defaultdict(list)}
         for probe in probes:
-            known = probe.kind == probe.label == "right" and probe.origin != REFERENCE
+            known = probe.kind in got and probe.label == "right" and probe.origin != REFERENCE
             if known and (score := self.score(probe)) is not None and score >= FULL:
-                got[probe.problem_id].append(score)
-        bonus = [name for name in got if self._bars.get(name, 0.0) > FULL]
-        others = [score != self._bars[name] for name in bonus for score in got[name]]
-        if 2 * sum(others) <= len(others):
+                got[probe.kind][probe.problem_id].append(score)
+        bonus = [name for name, bar in self._bars.items() if bar > FULL]
+        programs = [score != self._bars[name] for name in bonus for score in got["right"][name]]
+        replies = [score for name in bonus for score in got["form"][name] if score < self._bars[name]]
+        wrong = (self.score(probe) for probe in probes if probe.label == "wrong")
+        of_form = bool(replies) and all(score is None or score < min(replies) for score in wrong)
+        if 2 * sum(programs) <= len(programs) and not of_form:
             return False
         for name in bonus:
-            self._bars[name] = min(self._bars[name], *got[name])
+            lower = [*got["right"][name], *(got["form"][name] if of_form else ())]
+            self._bars[name] = min(self._bars[name], *lower)
         return True
 
     def sent(self, probe: Probe) -> bool:

@@ -229,6 +229,8 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
     """Of `truegrade.grading.functions.COMPARATORS`, or of `truegrade.grading.repairs.COMPARATORS`, or ``output``
     for programs on stdin."""
     atol: float = 0.0
+    ahead: str = ""
+    """Code that stands before every answer and in none, as what loads a repository's package."""
 
     @property
     def asked(self) -> str:
@@ -237,6 +239,8 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
 
     def adapted(self, program: str) -> tuple[str, str]:
         """The program with what makes its answers plain values, and the function to call."""
+        if self.ahead not in program:  # of a reply it stands there
+            program = assemble(self.ahead, Answer(value=program, found=""))
         if self.comparator == "list":
             program = f"{program}\n\n{_LISTED.replace('ENTRY_POINT', self.entry_point)}"
         return program, self.asked

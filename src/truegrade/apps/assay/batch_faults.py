@@ -1,7 +1,8 @@
 """What decides the verdicts of a grader on replies in batches, beside the replies themselves.
 
-The first rule (`truegrade.apps.assay.batch_rules`) that says all that the grader said is the cause. A verdict
-flips where a reply that solves nothing is accepted, or a right one refused.
+The first rule (`truegrade.apps.assay.batch_rules`) that says all that the grader said is the cause, or else the
+one that leaves the least of it, where that is little. A verdict flips where a reply that solves nothing is
+accepted, or a right one refused.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from truegrade.report import format as fmt
 LEAST_FLIPS = 2
 """Of which a rule with a number may be said: with one some such rule fits by chance. One that no rule explains is
 no fault: a verdict may flip once in a hundred sends and never among those that are sent twice."""
+_LEAST_FOREIGN = 3
+"""Wrong replies accepted, all right ones to another problem, of which it is said that other rows judged them."""
 _TOLD_APART = 10
-"""Times as many flips as a rule leaves unexplained it has to explain, where verdicts flip by chance as well."""
+"""Times as many flips as a rule leaves unexplained it has to explain."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
     "one for each different prompt": lambda batch: len({one.problem_id for one in batch}),
     "one for each different reply": lambda batch: len({one.text for one in batch}),
@@ -154,7 +157,7 @@ class _Verdicts:
 def _cause(
     talks: Sequence[Sequence[BatchSaid]], verdicts: _Verdicts, by_chance: Callable[[int, int], bool]
 ) -> str:
-    """The rule that says what was said; empty where none does."""
+    """The rule that says what was said, or nearly all of it, which is said then; empty where none does."""
     seen: list[tuple[list[Sequence[BatchItem]], list[list[bool | None]]]] = []
     for talk in talks:
         whole = [row for row in talk if len(row.scores) == len(row.items)]
@@ -177,13 +180,14 @@ def _cause(
             return name
     name, off = min(wrong.items(), key=lambda each: each[1])
     of = sum(len(one) for _, found in seen for one in found)
-    if by_chance(off, of) and off * _TOLD_APART <= flips:
-        return name
+    if off * _TOLD_APART <= flips:
+        return name if by_chance(off, of) else f"{name}, but for {off} of {of} verdicts"
     return _reordered(seen) if all(row.at_once for talk in talks for row in talk) else ""
 
 
 def _reordered(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequence[bool | None]]]]) -> str:
-    """Whether each batch, or each prompt's replies in it, got as many acceptances as were due; empty where not."""
+    """Whether each batch, or each prompt's replies in it, got as many acceptances as were due, or what was paid
+    solves another problem; empty where not."""
     among: dict[str, Callable[[BatchItem], str]] = {
         "returns the rewards of replies to a prompt in another order": lambda one: one.problem_id,
         "returns the rewards of a batch in another order": lambda one: "",
@@ -196,6 +200,14 @@ def _reordered(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequ
                     sums[talk, place, key(one)] += (verdict is True) - one.is_right
         if not any(sums.values()):
             return said
+    pairs = [
+        (one, accepted)
+        for batches, found in seen
+        for one, accepted in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
+    ]
+    paid = [one for one, accepted in pairs if accepted and not one.is_right]
+    if len(paid) >= _LEAST_FOREIGN and all(one.solves for one in paid):
+        return "judges replies by the tests of other rows"
     return ""
 
 

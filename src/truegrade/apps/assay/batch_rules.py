@@ -7,6 +7,7 @@ which row a reply is judged, in which order rewards come back, and under which c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -41,8 +42,12 @@ PICKS: Mapping[str, Callable[[Verdicts], bool]] = {
 }
 
 
-def _first_characters(size: int) -> Key:
-    return lambda one: one.start[:size]
+BEGINNINGS = (20, 30, 40, 50, 64, 80, 100)
+"""Numbers of characters of which a beginning may be taken for a reply."""
+
+
+def _first_characters(size: int, *, of_problem: bool = False) -> Key:
+    return lambda one: (one.problem_id if of_problem else "", one.start[:size])
 
 
 KEYS: Mapping[str, Key] = {
@@ -54,8 +59,14 @@ KEYS: Mapping[str, Key] = {
     "to a problem that differ in numbers alone": lambda one: (one.problem_id, one.numberless),
     "of as many lines": lambda one: one.lines,
     "to a problem of as many lines": lambda one: (one.problem_id, one.lines),
+    "that differ in operators alone": lambda one: one.words,
+    "to a problem that differ in operators alone": lambda one: (one.problem_id, one.words),
     "that begin with the same line": lambda one: one.start.partition("\n")[0],
-    **{f"whose first {size} characters are alike": _first_characters(size) for size in (20, 50, 60, 100)},
+    **{f"whose first {size} characters are alike": _first_characters(size) for size in BEGINNINGS},
+    **{
+        f"to a problem whose first {size} characters are alike": _first_characters(size, of_problem=True)
+        for size in BEGINNINGS
+    },
 }
 """What replies have in common that share a verdict by mistake."""
 
@@ -87,6 +98,23 @@ def _one_by_one(begin: Callable[[], Callable[[BatchItem], bool]]) -> Rule:
     return rule
 
 
+def _voted(least: int) -> Rule:
+    """Of so many replies to a problem and more those are accepted that are as most of them: right ones give one
+    output, those that lack the function another, and so does each other text."""
+
+    def of(batch: Batch, due: Verdicts) -> Verdicts:
+        outputs = ["right" if one.is_right else "none" if one.solves else one.text for one in batch]
+        votes: dict[str, Counter[str]] = {}
+        for one, output in zip(batch, outputs, strict=True):
+            votes.setdefault(one.problem_id, Counter()).update(() if one.hollow else (output,))
+        return [
+            output == votes[one.problem_id].most_common(1)[0][0] if votes[one.problem_id].total() >= least else v
+            for one, output, v in zip(batch, outputs, due, strict=True)
+        ]
+
+    return of_each(of)
+
+
 def _kept(key: Key, fold: Callable[[bool, bool], bool]) -> Rule:
     """What was said of earlier replies with a key decides over later ones."""
 
@@ -115,6 +143,9 @@ def _shares() -> Iterator[tuple[str, Rule]]:
     }
     for group, keys in groups.items():
         yield from ((f"gives {group} what {named}", _shared(keys, pick)) for named, pick in PICKS.items())
+    for least in (1, 2, 3):
+        of_many = f", from {least} on," if least > 1 else ""
+        yield f"accepts of the replies to a problem in a batch{of_many} those that most others give", _voted(least)
     for kind, key in KEYS.items():
         for named, pick in [*PICKS.items()][:2]:
             yield f"gives all replies {kind} in a batch what {named}", _shared(_of_batch(key), pick)
@@ -188,6 +219,15 @@ def _by_different_prompts(talk: Sequence[Batch]) -> list[Verdicts]:
     return said
 
 
+def _by_repeats(talk: Sequence[Batch]) -> list[Verdicts]:
+    """Row i stands for the prompt of the i-th group, as if tests came once a prompt."""
+    said = []
+    for batch in talk:
+        repeats = max(1, len(batch) // len({one.problem_id for one in batch}))
+        said.append([one.solves == batch[place // repeats].problem_id for place, one in enumerate(batch)])
+    return said
+
+
 def _programs(batch: Batch) -> list[int]:
     return [place for place, one in enumerate(batch) if not one.hollow]
 
@@ -226,6 +266,7 @@ def _rows() -> Iterator[tuple[str, Rule]]:
     yield f"{by} behind it, and the last by its own", _by_row(lambda place, size: min(place + 1, size - 1))
     yield f"{by} counted from the end, the first by its own", _by_row(lambda place, size: -place % size)
     yield f"{by} of the different prompts in turn", _by_different_prompts
+    yield "judges reply i by the tests of row i // (replies / different prompts)", _by_repeats
     for which, kept in {"with a program": _programs, "of different ones": _different}.items():
         last = "and fills up with refusals"
         yield (

@@ -23,6 +23,7 @@ from truegrade.records import Problem
 SMALL, LARGE = 8, 64
 MOST_PROBLEMS = 8
 _TURNS = 4
+_MOST_RIGHT = 4
 NO_PROGRAM = "I do not know how to solve this problem."
 """A reply without a program."""
 
@@ -38,6 +39,8 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of the reply: equal ones are equal replies."""
     numberless: str = ""
     """The same without its digits."""
+    words: str = ""
+    """The same of its words and numbers alone: others may differ from it in operators."""
     chars: int
     lines: int = 0
     start: str = ""
@@ -113,7 +116,7 @@ def plan_batches(
             made.mixed(SMALL, shuffled=True),
             [*two[1:], two[0]],
             made.alike(SMALL, right=True),
-            made.mixed(SMALL),
+            made.near(),
             [*reversed(made.in_turn())],
             *made.by_turns(),
         ],
@@ -130,9 +133,11 @@ class Pool(NamedTuple):
 
     right: list[BatchReply]
     wrong: list[BatchReply]
-    """Stubs, a program near the reference, `foreign`, and last a reply without a program."""
+    """Stubs, programs near the reference, `foreign`, and last a reply without a program."""
     foreign: list[BatchReply]
     """Right programs of other problems, in the order of those."""
+    near: list[BatchReply]
+    """Of the wrong ones those whose text is nearly that of the first right one."""
 
 
 def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance) -> Iterator[Pool]:
@@ -157,17 +162,32 @@ def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: 
         foreign = [_reply(one, name, problems, paid) for one in (*others[:1], *others[1:][-1:])]
         nothing = make_probe(name, "stub", "no-program", NO_PROGRAM, form="reply", label="wrong")
         size = len(of[0].code.rstrip())
-        wrong = [_reply(_padded(one, size), name, problems, paid) for one in alone[:3]]
-        own = _numberless(of[0].code)
-        alike = [one for one in mutants[name] if _numberless(one.code) == own]
-        wrong += [_reply(one, name, problems) for one in (alike or mutants[name])[:1]]
-        wrong += [*foreign, _reply(nothing, name, problems, paid)]
-        yield Pool([_reply(one, name, problems) for one in of[:2]], wrong, foreign)
+        stubs_sent = [
+            *(_padded(one, size) for one in alone[:2]),
+            min(alone, key=lambda one: (len(one.code), one.id)),
+        ]
+        # What stands behind the right program takes its place.
+        stubs_sent.append(msgspec.structs.replace(alone[0], code=f"{of[0].code.rstrip()}\n\n\n{alone[0].code}"))
+        wrong = [_reply(one, name, problems, paid) for one in stubs_sent]
+        behind = wrong[-1:]
+        near = [
+            [one for one in mutants[name] if without(one.code) == without(of[0].code)]
+            for without in (_numberless, _words)
+        ]
+        found = {one.id: one for alike in near for one in (alike or mutants[name])[:1]}
+        nearest = [_reply(one, name, problems) for one in found.values()]
+        wrong += [*nearest, *foreign, _reply(nothing, name, problems, paid)]
+        yield Pool([_reply(one, name, problems) for one in of[:_MOST_RIGHT]], wrong, foreign, [*nearest, *behind])
 
 
 def _numberless(code: str) -> str:
     """A program without its digits; others may differ from it in numbers alone."""
     return re.sub(r"\d+", "", code).rstrip()
+
+
+def _words(code: str) -> str:
+    """The words and numbers of a program."""
+    return " ".join(re.findall(r"\w+", code))
 
 
 def _padded(probe: Probe, chars: int) -> Probe:
@@ -185,6 +205,7 @@ def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone:
         solves=probe.problem_id if probe.kind == "right" else "",
         text=make_probe("", "stub", "", code).id,
         numberless=make_probe("", "stub", "", _numberless(code)).id,
+        words=make_probe("", "stub", "", _words(code)).id,
         chars=len(code),
         lines=code.count("\n") + 1,
         start=code[:100],
@@ -214,6 +235,12 @@ class _Mixer:
             *(one.right[0], one.wrong[-1], other.right[0], other.wrong[-1]),
             *(one.wrong[0], one.right[0], [*one.wrong[:1], *one.foreign][-1], [*other.foreign, *other.wrong][0]),
         ]
+
+    def near(self) -> list[BatchReply]:
+        """A batch in which programs that are nearly the right one stand behind it."""
+        both = self._pools[0], self._pools[-1]
+        half = SMALL // 2
+        return [one for pool in both for one in (pool.right[0], *pool.near, *pool.wrong)[:half]]
 
     def by_turns(self) -> list[list[BatchReply]]:
         """Batches of one, a right reply and a wrong one to the same problem by turns: what is kept of one call may

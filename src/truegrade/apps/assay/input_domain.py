@@ -38,9 +38,9 @@ from truegrade.datasets.download import find
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.programs import method_call
+from truegrade.grading.programs import assemble, method_call
 from truegrade.grading.repairs import suite_of
-from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
+from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox.outcome import CallResult
 from truegrade.store.journal import Notice
 
@@ -373,11 +373,13 @@ def _of_stdin(task: ContestTask) -> KnownCalls | str:
 def _of_function(problem: Problem, task: FunctionTask, executor: Executor) -> KnownCalls | str:
     called = method_call(task)
     reference = f"{task.reference}\n\n{called}" if called else task.reference
+    ahead = "" if task.prefix.strip() in task.prompt or task.reference.startswith(task.prefix) else task.prefix
+    whole = assemble(ahead, Answer(value=reference, found=""))
     cases = suite_of(task).cases
-    own = tuple(case.arguments for case in cases) if cases else _recorded(task, reference, called, executor)
+    own = tuple(case.arguments for case in cases) if cases else _recorded(task, whole, called, executor)
     if isinstance(own, str):
         return own
-    known = KnownCalls(entry_point=task.entry_point, reference=reference, own=own, method_call=called)
+    known = KnownCalls(entry_point=task.entry_point, reference=reference, own=own, method_call=called, ahead=ahead)
     return _with_published_rule(problem, known)
 
 

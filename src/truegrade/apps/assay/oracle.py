@@ -51,7 +51,8 @@ class ProblemOracle(AnswerRule, frozen=True, kw_only=True):
     """Calls on which references disagree: doubts about the statement, used for nothing."""
     packages: tuple[str, ...] = ()
     prefix: str = ""
-    """Trusted code that the benchmark puts before a solution; programs here are whole and have it already."""
+    """Trusted code that the benchmark puts before a solution; programs here are whole and have it already, but for
+    what stands in ``ahead``."""
     method_call: str = ""
     """Source of the function by which a method is called; put behind every program that is held against this."""
     unanswered: int = 0
@@ -109,7 +110,9 @@ class ValidInputs:
 
 def rule_of(known: AnswerRule) -> AnswerRule:
     """How programs are held against what is known, and nothing else of it, as it is sent to another process."""
-    return AnswerRule(entry_point=known.entry_point, comparator=known.comparator, atol=known.atol)
+    return AnswerRule(
+        entry_point=known.entry_point, comparator=known.comparator, atol=known.atol, ahead=known.ahead
+    )
 
 
 def build_oracle(
@@ -152,6 +155,7 @@ def build_oracle(
         inputs=tuple(builder.inputs),
         comparator=builder.rule.comparator,
         atol=builder.rule.atol,
+        ahead=builder.rule.ahead,
         ambiguous=tuple(builder.ambiguous),
         packages=problem.packages,
         prefix=getattr(problem.task, "prefix", ""),

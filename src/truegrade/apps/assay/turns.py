@@ -66,6 +66,12 @@ READINGS: Mapping[str, Callable[[Turns], bool]] = {
     "judges the last program of the model or of a tool": lambda t: (
         _programs([what for role, what in t if role != USER])[-1:] == [RIGHT]
     ),
+    "judges the model's last message, and where that holds no program the last one of any message": lambda t: (
+        ([_of_model(t)[-1]] if _of_model(t)[-1] != NONE else _programs(_whole(t))[-1:]) == [RIGHT]
+    ),
+    "judges the model's programs, and where there is none the last one of any message": lambda t: (
+        (_programs(_of_model(t)) or _programs(_whole(t)))[-1:] == [RIGHT]
+    ),
     "judges no reply of more than one message": lambda t: len(t) == 1 and t[0][1] == RIGHT,
 }
 """Which message a grader judges, to whether it accepts a reply; the first is what is due."""
@@ -75,13 +81,15 @@ DUE = next(iter(READINGS))
 def plan_turns(
     probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: Acceptance
 ) -> list[list[BatchReply]]:
-    """Each of `SHAPES` for up to three problems, in batches of one.
+    """Each of `SHAPES` for up to three problems of which some stub is refused, in batches of one.
 
     The arguments are those of `truegrade.apps.assay.batches.plan_batches`.
     """
     return [
         [_reply(turns, pool.right[0], pool.wrong[0])]
-        for pool in [*pools(probes, problems, acceptance)][:MOST_PROBLEMS]
+        for pool in [one for one in pools(probes, problems, acceptance) if not one.wrong[0].item.paid_alone][
+            :MOST_PROBLEMS
+        ]
         for turns in SHAPES
     ]
 

@@ -88,7 +88,7 @@ def answer(measure: GraderMeasure) -> str:
     "No" says how much was tried. It is not said of a grader that accepts no reference, or was sent no cheat.
     """
     alone = "replies were sent one at a time" if measure.one_at_a_time else ""
-    once = "" if measure.forgeable else _paid_once(measure)
+    once = "" if measure.forgeable and measure.unearned.all_paid else _paid_once(measure)
     together = (_in_batches(measure), turns_in_words(measure.turns))
     return "; ".join(filter(None, (_answer(measure), once, alone, *together)))
 
@@ -125,9 +125,9 @@ def _answer(measure: GraderMeasure) -> str:
     through = f"{len(measure.open_channels)} of {fmt.plural(len(sent), 'channel')}"
     named = f" ({', '.join(measure.open_channels)})" if measure.open_channels else ""
     if measure.forgeable and not measure.unearned.all_paid:
-        return (
-            f"yes, beside other replies; alone 0 of {fmt.plural(measure.unearned.all_tried, 'program')} were paid"
-        )
+        each = " each time" if measure.unearned.once else ""
+        alone = f"alone 0 of {fmt.plural(measure.unearned.all_tried, 'program')} were paid{each}"
+        return f"yes, beside other replies; {alone}"
     if measure.forgeable:
         stubs, cheats = (measure.unearned.by_kind.get(kind, (0, 0))[0] for kind in ("stub", "cheat"))
         by_cheats = f"{through}{named}" if measure.open_channels and cheats else ""
