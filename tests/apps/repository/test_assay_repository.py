@@ -253,7 +253,7 @@ def test_each_is_one_screen_and_conditions_end_it(assayed, built):
         assert len(lines) <= 30 and all(
             len(line) <= 80 for line in lines if "truegrade run" not in line and "strength.jsonl" not in line
         )
-        assert any(line.startswith(("the tests refuse", "of all functions the tests refuse")) for line in lines)
+        assert any(line.startswith(("the tests refuse", "of 8 functions the tests refuse")) for line in lines)
     shown = assay(package, "--out", out, "--workers", 1).stdout
     assert "tool.py:14 grade" in shown and "not seen: 1 function that no test reaches (unused)" in shown
     assert assay(package, "--out", out, "--workers", 1, "--fail-if", "kill<0.999").exit_code == 3
@@ -262,6 +262,29 @@ def test_each_is_one_screen_and_conditions_end_it(assayed, built):
     assert refused.exit_code == 2 and "kill" in refused.output
     words = (package, "--out", built[1], "--kinds", "write", "--workers", 1, "--fail-if")
     assert build(*words, "forgeable > 3").exit_code == 3 and build(*words, "forgeable > 99").exit_code == 0
+
+
+def test_of_few_rows_few_functions_are_measured(tmp_path):
+    """Twelve functions alike: four are tried for one row, and what was measured is read where more are wanted."""
+    names = [f"f{number}" for number in range(12)]
+    body = "def {}(x: int) -> int:\n    if x > {}:\n        x = x * 2\n    return x + 1\n"
+    tests = "".join(f"def test_{name}():\n    assert [m.{name}(x) for x in range(40)]\n" for name in names)
+    checks = "".join(
+        f"def test_{name}_is():\n    assert m.{name}(1) == 2 and m.{name}({number}) == {number + 1} and"
+        f" m.{name}({number + 1}) == {2 * number + 3}\n"
+        for number, name in enumerate(names, 3)
+    )
+    texts = "\n".join(body.format(name, number) for number, name in enumerate(names, 3))
+    files = {"m.py": texts, "test_m.py": f"import m\n{tests}{checks}"}
+    package, out = write_package(tmp_path / "package", files), tmp_path / "out"
+    few = build(package, "--out", out, "--kinds", "write", "--size", 1, "--workers", 1)
+    assert few.exit_code == 0 and len(lines_of(out)) == 4, few.output
+    first = (out / "write.jsonl").read_text()
+    kept = (out / "mutants.jsonl").read_bytes()
+    more = build(package, "--out", out, "--kinds", "write", "--size", 3, "--workers", 1)
+    assert more.exit_code == 0 and len(lines_of(out)) == 12
+    assert (out / "mutants.jsonl").read_bytes().startswith(kept) and first in (out / "write.jsonl").read_text()
+    assert len((out / "mutants.jsonl").read_text().splitlines()) == 12
 
 
 def test_killed_and_started_again_it_gives_the_same(assayed, tmp_path):

@@ -47,7 +47,7 @@ def test_functions_become_problems_of_four_kinds(built):
     assert (told["functions"], told["reached"], told["tests"]["run"]) == (16, 15, 16)
     why = {one["name"].split()[-1]: one["why"] for one in told["left_out"] if one["kind"] == "write"}
     assert why["never"] == "no test reaches it"
-    assert why["Box.halved"].startswith("what is kept refuses fewer than half of its mutants: by calls: ")
+    assert why["Box.halved"].startswith("what is kept refuses fewer than half of its mutants; by calls: ")
     assert "test_fails" in "".join(told["tests"]["failed"])
 
 

@@ -57,6 +57,10 @@ RECORDED_BYTES = 64 << 20
 PROCESSES = 32
 """That forks and the programs which tests start may be at once."""
 _PARTS = "parts.jsonl"
+BY_CALLS = "; by calls: "
+"""Between why tests do not decide about a function and why calls do not."""
+_TRIED = 4
+"""Times as many functions as rows that are wanted, of which these are made at first."""
 
 
 class RepositoryOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,18 +247,17 @@ def build_functions(
         SandboxError: the machine failed.
     """
     with two_jails(inventory, workers, allow_unsafe=allow_unsafe) as (first, second):
-        asked = (options.kinds, options.seed, options.inputs, options.least, sorted(suite.items()))
-        key = key_of(inventory.tree, first, *asked)
+        key = key_of(inventory.tree, first, options.kinds, options.seed, options.inputs, options.least)
         work = _FunctionWork(inventory, options, suite, TwoJails(first, second), key)
         path = folder / _PARTS
-        earlier = finished_parts(path, FunctionPart, key, notice)
+        earlier = {(one.id, one.line, one.key): one for one in read_journal(path, FunctionPart, notice=notice)}
         parts: list[FunctionPart] = []
         counts = dict.fromkeys(options.kinds, 0)
         lock = threading.Lock()
         with Journal[FunctionPart](path, notice=notice, fsync_every=1) as journal:
 
             def made(function: FunctionPlace) -> FunctionPart:
-                if (part := earlier.get((function.id, function.node.lineno))) is None:
+                if (part := earlier.get((function.id, function.node.lineno, work.key(function)))) is None:
                     part = work.part(function)
                     with lock:  # not in order: what is finished behind a slow function outlives a kill
                         journal.append(part)
@@ -281,6 +284,20 @@ def two_jails(
         Sandbox(limits, workers, allow_unsafe=allow_unsafe, hash_seed=1) as second,
     ):
         yield first, second
+
+
+def drawn_parts(inventory: Inventory, options: RepositoryOptions) -> Iterator[Inventory]:
+    """The functions of which rows are made: all, or where fewer rows are wanted some that are drawn, then more."""
+    if options.size is None:
+        yield inventory
+        return
+    drawn, taken = _drawn(inventory.functions, options), _TRIED * options.size
+    while taken < len(drawn):
+        some = {(one.id, one.node.lineno) for one in drawn[:taken]}
+        kept = tuple(one for one in inventory.functions if (one.id, one.node.lineno) in some)
+        yield msgspec.structs.replace(inventory, functions=kept)
+        taken *= 2
+    yield inventory
 
 
 def _drawn(functions: Sequence[FunctionPlace], options: RepositoryOptions) -> list[FunctionPlace]:
@@ -356,7 +373,12 @@ class _FunctionWork:
                 left_out[kind] = made
             else:
                 rows[kind] = made.decode()
-        return FunctionPart(key=self._key, id=function.id, line=function.node.lineno, rows=rows, left_out=left_out)
+        key = self.key(function)
+        return FunctionPart(key=key, id=function.id, line=function.node.lineno, rows=rows, left_out=left_out)
+
+    def key(self, function: FunctionPlace) -> str:
+        """Of the work, with what the suite makes of the function's mutants."""
+        return sha256_json([self._key, sorted(self._suite.get((function.id, function.node.lineno), {}).items())])
 
     def _decided(self, function: FunctionPlace) -> Iterator[tuple[str, bytes | str]]:
         """Each kind that calls decide, or else the tests, with its row or why there is none."""
@@ -372,7 +394,7 @@ class _FunctionWork:
                 decided = decide_by_tests(function, self._side, self._tree, self._jails, seed, floor)
             except (NotRecorded, *_UNWORKABLE) as other:
                 why = _why(other)
-                told = why if why == outside or function.seen is None else f"{why}: by calls: {outside}"
+                told = why if why == outside or function.seen is None else f"{why}{BY_CALLS}{outside}"
                 yield from ((kind, told) for kind in kinds)
                 return
         tops = imported_tops(self._package.texts(function.module.dotted))

@@ -71,7 +71,13 @@ def build_repository(
     runs outside the sandbox, and no model is asked. The folder then holds a file of each kind and strength.jsonl:
     which mutants of each function the tests refuse, and calls that tell others from the original.
     """
-    from truegrade.apps.repository.build import KINDS, RepositoryOptions, build_functions, take_inventory
+    from truegrade.apps.repository.build import (
+        KINDS,
+        RepositoryOptions,
+        build_functions,
+        drawn_parts,
+        take_inventory,
+    )
     from truegrade.apps.repository.problems import DECIDED_KINDS
     from truegrade.apps.repository.source import read_tree
     from truegrade.apps.repository.strength import StrengthOptions
@@ -95,21 +101,25 @@ def build_repository(
         if why := inventory.recording.why_none:
             notice(f"{why}; problems of kind predict are made with drawn calls")
     watch = progress_for(as_json)
-    summary, results = None, list["FunctionResult"]()
-    if condition is not None or any(kind in DECIDED_KINDS for kind in options.kinds):
-        measure = StrengthOptions(seed=options.seed, processes=False)
+    decided = condition is not None or any(kind in DECIDED_KINDS for kind in options.kinds)
+    for some in drawn_parts(inventory, options):
+        summary, results = None, list["FunctionResult"]()
+        if decided:
+            measure = StrengthOptions(seed=options.seed, processes=False)
+            try:
+                summary, results = _measured(some, measure, out, workers, unsafe, watch, search=True)
+            except UserError as fault:
+                notice(f"{fault}; so what problems refuse is not held against the whole suite")
+        watch.start("build", total=len(some.functions), done=0)
         try:
-            summary, results = _measured(inventory, measure, out, workers, unsafe, watch, search=True)
-        except UserError as fault:
-            notice(f"{fault}; so what problems refuse is not held against the whole suite")
-    watch.start("build", total=len(inventory.functions), done=0)
-    try:
-        built = build_functions(
-            inventory, options, out, _refused_by_suite(results), workers=workers, allow_unsafe=unsafe,
-            progress=lambda failed: watch.advance(failed=failed), notice=notice,
-        )  # fmt: skip
-    finally:
-        watch.finish()
+            built = build_functions(
+                some, options, out, _refused_by_suite(results), workers=workers, allow_unsafe=unsafe,
+                progress=lambda failed: watch.advance(failed=failed), notice=notice,
+            )  # fmt: skip
+        finally:
+            watch.finish()
+        if options.size is not None and min(map(len, built.rows.values())) >= options.size:
+            break
     files = _write(out, built)
     if as_json:
         print_json(_facts(inventory, built, files, summary))
@@ -204,7 +214,7 @@ def _tell_built(
         kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
         echo(f"of {found['mutants']:.0f} mutants that chose nothing they refuse {kept}, and the tests {whole}")
     if summary is not None:
-        echo(f"of all functions {share_in_words(summary)}")
+        echo(f"of {fmt.plural(summary.functions, 'function')} {share_in_words(summary)}")
         if said := forgeries_in_words(summary):
             echo(said)
         echo(f"every function, its share and its survivors: {out / STRENGTH}")
@@ -215,6 +225,7 @@ def _tell_built(
 
 def _tell_left_out(built: BuiltFunctions, verbose: bool) -> None:
     """Why functions have no problem of a kind: each, or the reasons that most have."""
+    from truegrade.apps.repository.build import BY_CALLS
     from truegrade.apps.repository.suite_strength import cut
 
     kinds: dict[Refused, list[str]] = {}
@@ -227,7 +238,8 @@ def _tell_left_out(built: BuiltFunctions, verbose: bool) -> None:
         return
     alike: dict[tuple[str, str], list[Refused]] = {}
     for one, of in kinds.items():
-        alike.setdefault((one.why.partition(": ")[0], ", ".join(of)), []).append(one)
+        why = one.why.partition(BY_CALLS)[0].partition(": ")[0]
+        alike.setdefault((why, ", ".join(of)), []).append(one)
     most = sorted(alike.items(), key=lambda item: -len(item[1]))
     for (why, concerned), ones in most[:_SHOWN_REASONS]:
         echo(cut(f"{len(ones):>5} {why} ({concerned}), e.g. {ones[0].name.split()[-1]}"))

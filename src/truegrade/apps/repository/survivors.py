@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.apps.repository.build import Inventory, PartOfFunction, finished_parts, key_of, two_jails
+from truegrade.apps.repository.build import Inventory, PartOfFunction, key_of, two_jails
 from truegrade.apps.repository.functions import FunctionPlace
 from truegrade.apps.repository.outside import DecidingCall, TreeLiterals, accepting, repeating_calls, rewritings_of
 from truegrade.apps.repository.packing import Package
@@ -16,7 +16,8 @@ from truegrade.apps.repository.replaying import TwoJails, observe_variants, refu
 from truegrade.apps.repository.strength import FunctionResult, MutantResult
 from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text
 from truegrade.files.threads import in_order
-from truegrade.store.journal import Journal, Notice
+from truegrade.records import sha256_json
+from truegrade.store.journal import Journal, Notice, read_journal
 
 FOUND_CALLS = "survivors.jsonl"
 """The journal of a search: a function a line."""
@@ -56,14 +57,16 @@ def calls_for_survivors(
     weak = [(function, one) for function, one in zip(inventory.functions, results, strict=True) if one.survivors]
     found: dict[tuple[str, str], str] = {}
     with two_jails(inventory, workers, allow_unsafe=allow_unsafe) as jails:
-        of_mutants = [[mutant.id for mutant in one.survivors] for _, one in weak]
-        key = key_of(inventory.tree, jails[0], "survivors", seed, of_mutants)
+        key = key_of(inventory.tree, jails[0], "survivors", seed)
         search = _Search(inventory, TwoJails(*jails), seed, key)
-        earlier = finished_parts(folder / FOUND_CALLS, FoundCalls, key, notice)
+        earlier = {(one.id, one.line, one.key): one for one in read_journal(folder / FOUND_CALLS, FoundCalls)}
+
+        def made(pair: tuple[FunctionPlace, FunctionResult]) -> FoundCalls:
+            return earlier.get((pair[1].id, pair[1].line, search.key(pair[1]))) or search.found(*pair)
+
         with Journal[FoundCalls](folder / FOUND_CALLS, notice=notice, fsync_every=1) as journal:
-            made = lambda pair: earlier.get((pair[1].id, pair[1].line)) or search.found(*pair)  # noqa: E731
             for (function, _), one in zip(weak, in_order(weak, made, workers=jails[0].workers), strict=True):
-                if (one.id, one.line) not in earlier:
+                if (one.id, one.line, one.key) not in earlier:
                     journal.append(one)
                 found |= {(function.place, mutant): call for mutant, call in one.calls.items()}
                 progress(not one.calls)
@@ -78,9 +81,13 @@ class _Search:
         self._literals = TreeLiterals(inventory.tree.files)
         self._jails, self._seed, self._key = jails, seed, key
 
+    def key(self, result: FunctionResult) -> str:
+        """Of the search for a function's survivors."""
+        return sha256_json([self._key, [mutant.id for mutant in result.survivors]])
+
     def found(self, function: FunctionPlace, result: FunctionResult) -> FoundCalls:
         """The calls for a function's survivors, or why there are none."""
-        blank = FoundCalls(key=self._key, id=result.id, line=result.line)
+        blank = FoundCalls(key=self.key(result), id=result.id, line=result.line)
         try:
             if why := function.why_not_outside(least=1):
                 raise NotRecorded(why)
