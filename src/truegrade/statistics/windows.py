@@ -32,9 +32,10 @@ Window = Mapping[str, str]
 EVERYTHING: Window = MappingProxyType({})
 
 Tags = Mapping[str, str]
-"""`truegrade.records.Problem.tags`; read are ``contest_date``, ``platform``, ``difficulty`` and ``kind``."""
+"""`truegrade.records.Problem.tags`; read are ``contest_date``, ``platform``, ``difficulty``, ``kind`` and
+``hidden_behaviour``."""
 
-GROUPS = ("difficulty", "platform", "kind", "month")
+GROUPS = ("difficulty", "platform", "kind", "hidden_behaviour", "month")
 """What rates are split by, besides a model's cut-off."""
 CUTOFF = "cut-off"
 

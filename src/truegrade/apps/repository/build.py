@@ -23,6 +23,7 @@ from truegrade.apps.repository.functions import (
     list_functions,
     record_tests,
 )
+from truegrade.apps.repository.hidden_behaviour import HIDDEN
 from truegrade.apps.repository.outside import Decided, TreeLiterals, decide_by_calls
 from truegrade.apps.repository.own_tests import TestSide, decide_by_tests
 from truegrade.apps.repository.packing import Package
@@ -136,6 +137,10 @@ class BuiltFunctions(msgspec.Struct, frozen=True, kw_only=True):
         """How many rows of a kind each tier decides; empty where rows have none."""
         tags = (msgspec.json.decode(row, type=_Tagged).tags for row in self.rows[kind])
         return dict(sorted(Counter(each["tier"] for each in tags if "tier" in each).items(), reverse=True))
+
+    def hiding(self, kind: Kind) -> int:
+        """How many rows of a kind ask for what their prompt does not tell."""
+        return sum(msgspec.json.decode(row, type=_Tagged).tags.get(HIDDEN) == "yes" for row in self.rows[kind])
 
     def strength(self, kind: Kind) -> dict[str, float]:
         """Of mutants that chose nothing: how many there are, and the shares that what decides about rows of a kind

@@ -192,6 +192,7 @@ def _facts(
         "files": {kind: str(path) for kind, path in files.items()},
         "rows": {kind: len(rows) for kind, rows in built.rows.items()},
         "tiers": {kind: tiers for kind in built.rows if (tiers := built.tiers(kind))},
+        "hidden_behaviour": {kind: built.hiding(kind) for kind in built.rows},
         "strength": {kind: found for kind in built.rows if (found := built.strength(kind))},
         "suite": summary,
         "left_out": [{"kind": kind, "name": one.name, "why": one.why} for kind, one in built.left_out],
@@ -208,7 +209,8 @@ def _tell_built(
     echo("problems:")
     for kind, rows in built.rows.items():
         tiers = ", ".join(f"{count} {tier}" for tier, count in built.tiers(kind).items())
-        echo(f"{len(rows):>5} {kind}" + (f" ({tiers})" if tiers else ""))
+        hiding = f"; {built.hiding(kind)} hide a detail from the prompt" if built.hiding(kind) else ""
+        echo(f"{len(rows):>5} {kind}" + (f" ({tiers}{hiding})" if tiers else ""))
     found = next(filter(None, map(built.strength, built.rows)), None)  # that of one kind is that of all
     if found:
         kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))

@@ -86,12 +86,12 @@ def function_mutants(function: FunctionPlace, seed: int) -> list[Mutant]:
     """The same mutants, with the decorators of the function and its docstring."""
     try:
         found = bare_mutants(function, seed)[1]
-        return [dataclasses.replace(one, code=_dressed(function, one.code)) for one in found]
+        return [dataclasses.replace(one, code=dressed(function, one.code)) for one in found]
     except (RecursionError, ValueError):
         return []
 
 
-def _dressed(function: FunctionPlace, code: str) -> str:
+def dressed(function: FunctionPlace, code: str) -> str:
     """A definition with the docstring of the function, and with its decorators where it stands in no class."""
     node = syntax.parse(code).body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -109,7 +109,7 @@ def ignoring_parameters(function: FunctionPlace) -> list[str]:
     for parameter, default in defaults_of(function.node.args).items():
         node = bare_function(function)
         node.body = [ast.Assign([ast.Name(parameter, ast.Store())], default), *node.body]
-        made.append(_dressed(function, ast.unparse(ast.fix_missing_locations(node))))
+        made.append(dressed(function, ast.unparse(ast.fix_missing_locations(node))))
     return made
 
 

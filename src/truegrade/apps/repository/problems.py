@@ -14,6 +14,7 @@ import msgspec
 from truegrade.apps.repository.deciding_mutants import TriedMutant, without_body
 from truegrade.apps.repository.drawing import Drawer, Parameter, parameters_of, vocabulary_of
 from truegrade.apps.repository.functions import FunctionPlace
+from truegrade.apps.repository.hidden_behaviour import HIDDEN, HIDES, HiddenBehaviour
 from truegrade.apps.repository.packing import BodyLines, body_lines, body_removed, outline
 from truegrade.apps.repository.programs import Repository
 from truegrade.apps.repository.replaying import TwoJails
@@ -97,13 +98,14 @@ def problem_rows(
     function = decided.function
     reference = decided.judged(function.source, executor)
     removed = decided.judged(without_body(function.node), executor)
+    hidden = HiddenBehaviour(function, lambda source: not decided.judged(source, executor).passed)
     for kind in kinds:
         try:
             if not reference.passed:
                 raise NotRecorded(f"the judge refuses its own code: {reference.reason}: {reference.detail}")
             if removed.passed:
                 raise NotRecorded("the judge accepts a removed body")
-            yield kind, _row(kind, decided, tree, packages, _file_shown(kind, decided, executor))
+            yield kind, _row(kind, decided, tree, packages, _file_shown(kind, decided, executor), hidden)
         except NotRecorded as refusal:
             yield kind, str(refusal)
 
@@ -153,7 +155,14 @@ def _hardest(decided: Decider) -> Mutant:
     return min((one for one in decided.mutants if one.refused_by), key=lambda one: one.refused_by).mutant
 
 
-def _row(kind: str, decided: Decider, tree: SourceTree, packages: tuple[str, ...], file: str) -> BenchmarkRow:
+def _row(
+    kind: str,
+    decided: Decider,
+    tree: SourceTree,
+    packages: tuple[str, ...],
+    file: str,
+    hidden: HiddenBehaviour,
+) -> BenchmarkRow:
     function = decided.function
     path, own = function.module.path, function.node.name
     of = f" of {tree.name} {tree.version}".rstrip() if tree.version else ""
@@ -178,6 +187,8 @@ def _row(kind: str, decided: Decider, tree: SourceTree, packages: tuple[str, ...
         method=_METHOD.format(own=own) if function.is_method else decorated,
         file=file.strip("\n"),
     )
+    hides = hidden.untold(prompt)
+    tags |= {HIDDEN: "yes", HIDES: ", ".join(hides)} if hides else {HIDDEN: "no"}
     row = {"packages": packages, **fields, "tags": tags}
     return BenchmarkRow(
         id=f"{function.id}/{kind}", prompt=prompt, entry_point=own, reference=function.source, **row
