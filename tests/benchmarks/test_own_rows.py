@@ -300,10 +300,12 @@ def test_one_bad_row_refuses_itself_and_none_that_is_good_a_file(at):
     assert done.exit_code == 0 and "of 2 problems" in done.stdout, done.stderr
     assert "my.jsonl, line 2, field 'prompt': is empty" in done.stderr
     assert "my.jsonl, line 3, field 'id': 'echo' is that of line 1, too" in done.stderr
-    assert "not all problems of my; 2 rows of my.jsonl are at fault" in done.stdout
+    assert "not all problems of my; rows of my.jsonl that are at fault: 2" in done.stdout
+    loaded = load_benchmark(str(write(at, {"id": "echo"}, ECHO, {**DOUBLE, "prompt": ""})))
+    assert [one.id for one in loaded.problems] == ["echo"] and sorted(loaded.left_out) == ["double", "line 1"]
     write(at, {**DOUBLE, "prompt": ""}, {"id": 3})
     done = CliRunner().invoke(main, ["run", str(path), "--out", "other"])
-    assert done.exit_code == 2 and done.stderr.count("\n") == 1 and "line 2, field 'prompt'" in done.stderr
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1 and "line 1, field 'prompt'" in done.stderr
     assert not (at / "other").exists()
 
 

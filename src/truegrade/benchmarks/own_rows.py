@@ -203,8 +203,8 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
         dataset_sha256=digest,
         source=str(path),
         args=dict(args),
-        left_out={named: str(fault) for named, fault in faults.items()},
-        part=f"{len(faults)} rows of {path.name} are at fault" if faults else None,
+        left_out={f"line {one.line}" if named in problems else named: str(one) for named, one in faults.items()},
+        part=f"rows of {path.name} that are at fault: {len(faults)}" if faults else None,
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import starmap
 
 from truegrade.errors import UserError
+from truegrade.grading.programs import own_part
 from truegrade.pipeline.grade import Grader
-from truegrade.pipeline.loading import reference_programs
 from truegrade.profiles import find_profile
-from truegrade.records import Completion, Problem, Verdict
+from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
 
 
 def rows_at_fault(problems: Iterable[Problem], grader: Grader) -> dict[str, str]:
@@ -27,19 +27,21 @@ def rows_at_fault(problems: Iterable[Problem], grader: Grader) -> dict[str, str]
     asked = {problem.id: problem for problem in given if problem.wrong}
     if not asked:
         return {}
-    references = reference_programs(asked)
-    programs = [
-        (problem, number, text)
-        for problem in asked.values()
-        for number, text in [
-            *([(-1, references[problem.id])] if problem.id in references else []), *enumerate(problem.wrong)
-        ]
-    ]  # fmt: skip
+    programs = [(problem, number, text) for problem in asked.values() for number, text in _programs(problem)]
     verdicts = list(grader.verdicts(starmap(_completion, programs), asked, find_profile("strict")))
     found = dict(_faults(asked, sorted(verdicts, key=lambda one: one.sample, reverse=True)))
     if len(found) == len(given):
         raise UserError(f"no problem is left: {next(iter(found.values()))}")
     return {problem: found[problem] for problem in asked if problem in found}
+
+
+def _programs(problem: Problem) -> Iterator[tuple[int, str]]:
+    """The reference as an answer, numbered -1, and the wrong programs with their places."""
+    task = problem.task
+    reference = own_part(task) if isinstance(task, SuiteTask) else getattr(task, "reference", None)
+    if isinstance(reference, str):
+        yield -1, reference
+    yield from enumerate(problem.wrong)
 
 
 def _faults(asked: dict[str, Problem], verdicts: list[Verdict]) -> Iterator[tuple[str, str]]:
@@ -49,6 +51,8 @@ def _faults(asked: dict[str, Problem], verdicts: list[Verdict]) -> Iterator[tupl
         if one.sample >= 0 and one.passed:
             advice = "add a test that it fails, or take it out"
             yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': the tests accept it; {advice}"
+        elif one.sample >= 0 and one.reason is Reason.GRADER_ERROR:
+            yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': cannot be judged: {one.detail}"
         elif one.sample < 0 and not one.passed:
             why = one.detail or one.reason
             yield (

@@ -159,7 +159,8 @@ def tells_nothing(probes: Iterable[Probe], acceptance: Acceptance) -> tuple[str,
     right, mutants = sides["right"], sides["mutant"]
     paid = [probe for probe in mutants if acceptance.accepted(probe)]
     accepted = sum(acceptance.accepted(probe) is True for probe in right)
-    if len(mutants) < _LEAST_MUTANTS or len(paid) * len(right) < accepted * len(mutants) * _AS_OFTEN:
+    as_often = len(paid) * len(right) >= accepted * len(mutants) * _AS_OFTEN
+    if len(mutants) < _LEAST_MUTANTS or len(paid) < MANY * len(mutants) or not as_often:
         return None
     said = f"accepts {len(paid)} of {len(mutants)} mutants and {accepted} of {len(right)} right programs"
     return ANY_VALUE, f"{said}: what a program returns hardly decides; it may run none, or compare nothing", paid
