@@ -149,8 +149,8 @@ def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, 
     return {kind: Alike([*filter(acceptance.stands, of)], len(of)) for kind, of in sorted(found.items())}
 
 
-def tells_nothing(probes: Iterable[Probe], acceptance: Acceptance) -> tuple[str, str, list[Probe]] | None:
-    """Whether mutants are accepted as often as right programs: one of `overlooked`, or None."""
+def tells_nothing(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[str, str, list[Probe]] | None:
+    """Whether mutants are accepted as often as right programs, and some program is not: as `overlooked` tells it."""
     sides: dict[str, list[Probe]] = {"right": [], "mutant": []}
     for probe in probes:
         fits = probe.kind in sides and probe.label == ("right" if probe.kind == "right" else "wrong")
@@ -160,7 +160,8 @@ def tells_nothing(probes: Iterable[Probe], acceptance: Acceptance) -> tuple[str,
     paid = [probe for probe in mutants if acceptance.accepted(probe)]
     accepted = sum(acceptance.accepted(probe) is True for probe in right)
     as_often = len(paid) * len(right) >= accepted * len(mutants) * _AS_OFTEN
-    if len(mutants) < _LEAST_MUTANTS or len(paid) < MANY * len(mutants) or not as_often:
+    anything = all(acceptance.accepted(probe) is not False for probe in probes)  # which is told by itself
+    if len(mutants) < _LEAST_MUTANTS or len(paid) < MANY * len(mutants) or anything or not as_often:
         return None
     said = f"accepts {len(paid)} of {len(mutants)} mutants and {accepted} of {len(right)} right programs"
     return ANY_VALUE, f"{said}: what a program returns hardly decides; it may run none, or compare nothing", paid
