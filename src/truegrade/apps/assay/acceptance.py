@@ -133,15 +133,18 @@ class Acceptance:
             if known and (score := self.score(probe)) is not None and score >= FULL:
                 got[probe.kind][probe.problem_id].append(score)
         bonus = [name for name, bar in self._bars.items() if bar > FULL]
+        wrong = defaultdict[str, float](float)
+        """The most that a wrong program gets which is not accepted as the reference is."""
+        for probe in probes:
+            score = self.score(probe) if probe.label == "wrong" else None
+            if score is not None and score < self._bars.get(probe.problem_id, 0.0):
+                wrong[probe.problem_id] = max(wrong[probe.problem_id], score)
         programs = [score != self._bars[name] for name in bonus for score in got["right"][name]]
-        replies = [score for name in bonus for score in got["form"][name] if score < self._bars[name]]
-        wrong = (self.score(probe) for probe in probes if probe.label == "wrong")
-        of_form = bool(replies) and all(score is None or score < min(replies) for score in wrong)
-        if 2 * sum(programs) <= len(programs) and not of_form:
+        replies = {name: [s for s in got["form"][name] if wrong[name] < s < self._bars[name]] for name in bonus}
+        if 2 * sum(programs) <= len(programs) and not any(replies.values()):
             return False
         for name in bonus:
-            lower = [*got["right"][name], *(got["form"][name] if of_form else ())]
-            self._bars[name] = min(self._bars[name], *lower)
+            self._bars[name] = min(self._bars[name], *got["right"][name], *replies[name])
         return True
 
     def sent(self, probe: Probe) -> bool:

@@ -61,6 +61,8 @@ KEYS: Mapping[str, Key] = {
     "to a problem of as many lines": lambda one: (one.problem_id, one.lines),
     "that differ in operators alone": lambda one: one.words,
     "to a problem that differ in operators alone": lambda one: (one.problem_id, one.words),
+    "of the same names": lambda one: one.names,
+    "to a problem of the same names": lambda one: (one.problem_id, one.names),
     "that begin with the same line": lambda one: one.start.partition("\n")[0],
     **{f"whose first {size} characters are alike": _first_characters(size) for size in BEGINNINGS},
     **{
@@ -173,6 +175,17 @@ def _left_by_the_last() -> Callable[[BatchItem], bool]:
     return of
 
 
+def _verdict_before() -> Callable[[BatchItem], bool]:
+    verdict = False
+
+    def of(one: BatchItem) -> bool:
+        nonlocal verdict
+        verdict = verdict if one.hollow else one.is_right
+        return verdict
+
+    return of
+
+
 def _left_by_any() -> Callable[[BatchItem], bool]:
     defined: dict[str, bool] = {}
 
@@ -195,6 +208,7 @@ def _first_of_all(talk: Sequence[Batch]) -> list[Verdicts]:
 
 _LEFT: Mapping[str, Rule] = {
     "judges a reply without a program by what the one before it left": _one_by_one(_left_by_the_last),
+    "gives a reply without a program the verdict on the one before it": _one_by_one(_verdict_before),
     "judges a reply that lacks its function by one that an earlier reply left": _one_by_one(_left_by_any),
     "returns for every batch the rewards of the first replies that it was sent": _first_of_all,
 }
@@ -207,6 +221,14 @@ def _by_row(row: Callable[[int, int], int]) -> Rule:
     """Each reply is judged by the tests of another row of its batch."""
     return lambda talk: [
         [one.solves == batch[row(place, len(batch))].problem_id for place, one in enumerate(batch)]
+        for batch in talk
+    ]
+
+
+def _of_row(row: Callable[[int, int], int]) -> Rule:
+    """The program of another row of its batch is judged by each reply's tests."""
+    return lambda talk: [
+        [batch[row(place, len(batch))].solves == one.problem_id for place, one in enumerate(batch)]
         for batch in talk
     ]
 
@@ -258,6 +280,8 @@ def _recounted(kept: Callable[[Batch], list[int]], *, own_tests: bool, first: bo
 def _rows() -> Iterator[tuple[str, Rule]]:
     yield "judges all replies of a batch by the tests of its first row", _by_row(lambda place, size: 0)
     yield "judges all replies of a batch by the tests of its last row", _by_row(lambda place, size: -1)
+    yield "judges the first program of a batch by the tests of every row", _of_row(lambda place, size: 0)
+    yield "judges the last program of a batch by the tests of every row", _of_row(lambda place, size: -1)
     by = "judges each reply by the tests of the row"
     yield f"{by} before it", _by_row(lambda place, size: (place - 1) % size)
     yield f"{by} behind it", _by_row(lambda place, size: (place + 1) % size)

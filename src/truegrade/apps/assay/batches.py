@@ -41,6 +41,8 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     """The same without its digits."""
     words: str = ""
     """The same of its words and numbers alone: others may differ from it in operators."""
+    names: str = ""
+    """The same of its names in the order of the alphabet, each once."""
     chars: int
     lines: int = 0
     start: str = ""
@@ -206,6 +208,7 @@ def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone:
         text=make_probe("", "stub", "", code).id,
         numberless=make_probe("", "stub", "", _numberless(code)).id,
         words=make_probe("", "stub", "", _words(code)).id,
+        names=make_probe("", "stub", "", " ".join(sorted({*re.findall(r"[^\W\d]\w*", code)}))).id,
         chars=len(code),
         lines=code.count("\n") + 1,
         start=code[:100],

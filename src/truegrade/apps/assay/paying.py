@@ -150,7 +150,7 @@ def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, 
 
 
 def tells_nothing(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[str, str, list[Probe]] | None:
-    """Whether mutants are accepted as often as right programs, and some program is not: as `overlooked` tells it."""
+    """Whether mutants are accepted as often as right programs, and some program is not; as `overlooked` tells."""
     sides: dict[str, list[Probe]] = {"right": [], "mutant": []}
     for probe in probes:
         fits = probe.kind in sides and probe.label == ("right" if probe.kind == "right" else "wrong")
