@@ -319,10 +319,13 @@ class _GraderOnBenchmark:
     def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that.
 
-        Nothing is said of it where the verdict on one program decides that on the next.
+        Nothing is said of it where the verdict on one program decides that on the next; where that is so of some,
+        nothing but what programs were made to tell.
         """
         if (self._another is not None and self._another.blurs) or self._text is not None:
             return []
+        if self._batches is not None and self._batches.paid:
+            return [one for one in self._kinds_overlooked if one[0] in paying.MADE_APART]
         return self._kinds_overlooked
 
     def _causes(self) -> list[paying.Cause]:
