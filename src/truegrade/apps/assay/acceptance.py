@@ -90,8 +90,8 @@ class Acceptance:
     """Whether one grader accepted a probe: whether it gave what it gives the reference of the same problem.
 
     Where references get more than `FULL`, and most other right programs get another number, or right replies of
-    another form get one that no wrong program gets, there is a bonus for something else: then the least of these
-    that is no less than `FULL` is enough.
+    another form get one that no wrong program gets, there is a bonus for something else: then `FULL` is enough, or
+    where wrong programs get that, the least of these that is no less.
 
     Args:
         probes: of one benchmark, with those of kind "right" and origin "reference" among them.
@@ -144,7 +144,8 @@ class Acceptance:
         if 2 * sum(programs) <= len(programs) and not any(replies.values()):
             return False
         for name in bonus:
-            self._bars[name] = min(self._bars[name], *got["right"][name], *replies[name])
+            least = min(self._bars[name], *got["right"][name], *replies[name])
+            self._bars[name] = FULL if wrong[name] < FULL else least  # a bonus for speed is another one each time
         return True
 
     def sent(self, probe: Probe) -> bool:

@@ -301,7 +301,7 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int = 0
     """Problems whose tests have not the form that the grader takes: nothing of them was sent."""
     with_bonus: bool = False
-    """Whether right programs get different rewards above 1, so that the least of them is a pass."""
+    """Whether right replies get different rewards above 1, so that 1 or the least of them is a pass."""
     nearly: int = 0
     """Right programs that are refused, and get more than half of what the reference gets."""
     pays_in_part: bool = False
