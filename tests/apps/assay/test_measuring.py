@@ -170,7 +170,7 @@ def test_with_a_bonus_for_the_form_of_a_reply_other_forms_are_no_refusals():
     assert of.with_bonus and sum(accepted for accepted, _ in of.forms.values()) == 3
     of, _ = measured({**rows, probe("p000", "mutant", 1): -0.5, probe("p000", "mutant", 2): 1.2})  # weak tests
     assert of.with_bonus and share(of, "mutant").accepted == 1
-    of, _ = measured({**rows, probe("p000", "mutant", 1): 1.0})  # a wrong program gets as much
+    of, _ = measured({**rows, probe("p000", "stub", 1): 1.0})  # a wrong program gets as much
     assert not of.with_bonus and sum(accepted for accepted, _ in of.forms.values()) == 1
 
 

@@ -134,9 +134,9 @@ class Acceptance:
                 got[probe.kind][probe.problem_id].append(score)
         bonus = [name for name, bar in self._bars.items() if bar > FULL]
         wrong = defaultdict[str, float](float)
-        """The most that a wrong program gets which is not accepted as the reference is."""
+        """The most that a program gets which the problem's own tests refuse."""
         for probe in probes:
-            score = self.score(probe) if probe.label == "wrong" else None
+            score = self.score(probe) if probe.label == "wrong" and probe.kind in ("stub", "output") else None
             if score is not None and score < self._bars.get(probe.problem_id, 0.0):
                 wrong[probe.problem_id] = max(wrong[probe.problem_id], score)
         programs = [score != self._bars[name] for name in bonus for score in got["right"][name]]
