@@ -299,7 +299,7 @@ def by_form(measure: GraderMeasure) -> str:
 def rewards_of_right_ones(measure: GraderMeasure) -> str:
     """That right programs get different rewards; empty where they do not."""
     if measure.with_bonus:
-        return "gives right replies different rewards from 1 on: 1, or the least above wrong ones, passes (--pass-at)"
+        return "gives right replies different rewards: 1, or the least above wrong ones, passes (--pass-at)"
     if measure.nearly < LEAST_NEARLY:
         return ""
     return (
