@@ -41,7 +41,10 @@ class HiddenBehaviour:
     """
 
     def __init__(self, function: FunctionPlace, refused: Callable[[str], bool]) -> None:
-        self._details = list(_details(function))
+        try:
+            self._details = list(_details(function))
+        except (RecursionError, ValueError):  # of trees that no text can be written of
+            self._details = []
         self._refused, self._decides = refused, dict[str, bool]()
 
     def untold(self, prompt: str) -> list[str]:
