@@ -275,6 +275,15 @@ def test_a_fault_is_named_through_flips_by_chance():
     assert found.cause == "gives every reply of a batch what the first of them gets"
 
 
+def test_without_stubs_other_wrong_replies_are_sent():
+    probes = [one for one in battery(3) if one.kind != "stub"]
+    known = {one.problem_id: problem(one.problem_id) for one in probes}
+    talks = plan_batches(probes, known, said_alone(probes), 0)
+    assert sum(not reply.item.is_right for batch in talks[0] for reply in batch) > 20
+    alone = [one for one in probes if one.kind == "right"]
+    assert plan_batches(alone[:2], known, said_alone(alone), 0)
+
+
 def test_nothing_is_sent_where_no_reference_is_accepted():
     probes = battery(2)
     nothing = Acceptance(probes, GraderVerdicts())

@@ -164,14 +164,12 @@ def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: 
         foreign = [_reply(one, name, problems, paid) for one in (*others[:1], *others[1:][-1:])]
         nothing = make_probe(name, "stub", "no-program", NO_PROGRAM, form="reply", label="wrong")
         size = len(of[0].code.rstrip())
-        stubs_sent = [
-            *(_padded(one, size) for one in alone[:2]),
-            min(alone, key=lambda one: (len(one.code), one.id)),
-        ]
+        shortest = sorted(alone, key=lambda one: (len(one.code), one.id))[:1]
         # What stands behind the right program takes its place.
-        stubs_sent.append(msgspec.structs.replace(alone[0], code=f"{of[0].code.rstrip()}\n\n\n{alone[0].code}"))
+        behind = [msgspec.structs.replace(one, code=f"{of[0].code.rstrip()}\n\n\n{one.code}") for one in alone[:1]]
+        stubs_sent = [*(_padded(one, size) for one in alone[:2]), *shortest, *behind]
         wrong = [_reply(one, name, problems, paid) for one in stubs_sent]
-        behind = wrong[-1:]
+        last = wrong[len(stubs_sent) - len(behind) :]
         near = [
             [one for one in mutants[name] if without(one.code) == without(of[0].code)]
             for without in (_numberless, _words)
@@ -179,7 +177,7 @@ def pools(probes: Sequence[Probe], problems: Mapping[str, Problem], acceptance: 
         found = {one.id: one for alike in near for one in (alike or mutants[name])[:1]}
         nearest = [_reply(one, name, problems) for one in found.values()]
         wrong += [*nearest, *foreign, _reply(nothing, name, problems, paid)]
-        yield Pool([_reply(one, name, problems) for one in of[:_MOST_RIGHT]], wrong, foreign, [*nearest, *behind])
+        yield Pool([_reply(one, name, problems) for one in of[:_MOST_RIGHT]], wrong, foreign, [*nearest, *last])
 
 
 def _numberless(code: str) -> str:
