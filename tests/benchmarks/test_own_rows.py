@@ -331,6 +331,22 @@ def test_a_row_whose_tests_accept_a_wrong_program_is_left_out(at):
     assert again.exit_code == 0 and truegrade.load("r").manifest.excluded == faults
 
 
+def test_wrong_programs_may_import_what_the_run_offers(at):
+    """Without it the reference does not pass, and the row is left out."""
+    row = {
+        **DOUBLE,
+        "reference": "import msgspec\ndef double(x): return 2 * x",
+        "wrong": ["def double(x): return x"],
+    }
+    path = write(at, row, INC)
+    refused = truegrade.run(str(path), model="baseline/reference", out="a")
+    assert [*refused.manifest.excluded] == ["double"]
+    offered = truegrade.run(str(path), model="baseline/reference", packages=("msgspec",), out="b")
+    assert not offered.manifest.excluded and all(one.passed for one in offered.verdicts())
+    graded = truegrade.grade(offered.path, packages=("msgspec",))
+    assert not graded.manifest.excluded
+
+
 def test_rows_with_wrong_programs_are_looked_at_before_a_file_is_graded_and_none_may_be_left(at):
     path = write(at, {**DOUBLE, "wrong": ["def double(x): return x + x"]}, INC)
     (at / "answers.jsonl").write_text(

@@ -159,7 +159,8 @@ def grade(completions: str | Path, given: dict[str, Any]) -> Run:
         path = unpack_for_grading(path, as_path(settings.out), RUNS)
     opened_run = _stored if (path / "manifest.json").exists() else _imported
     run_, loaded, window = opened_run(path, settings, opened, made_with)
-    if faults := rows_at_fault(problems_of(run_, loaded).values(), grader):
+    offered = with_packages(problems_of(run_, loaded), settings.packages)
+    if faults := rows_at_fault(offered.values(), grader):
         tell_rows(faults.values(), settings.notice)
         run_.update(excluded=run_.manifest.excluded | faults)
     problems = problems_of(run_, loaded)

@@ -233,7 +233,8 @@ def prepare(
     if grading:
         refuse_ungradable(profiles, selected)
     past = past_of(settings.model, model_args.get(ARGUMENT), selected, exclude_seen=settings.exclude_seen)
-    faults = {} if grader is None else rows_at_fault(selected, grader)
+    offered = with_packages({problem.id: problem for problem in selected}, settings.packages)
+    faults = {} if grader is None else rows_at_fault(offered.values(), grader)
     left = [problem for problem in selected if problem.id not in past.seen and problem.id not in faults]
     prompt_set = render_prompts(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
     excluded = prompt_set.excluded | past.seen

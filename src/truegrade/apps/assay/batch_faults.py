@@ -182,12 +182,12 @@ def _cause(
     of = sum(len(one) for _, found in seen for one in found)
     if off * _TOLD_APART <= flips:
         return name if by_chance(off, of) else f"{name}, but for {off} of {of} verdicts"
-    return _reordered(seen) if all(row.at_once for talk in talks for row in talk) else ""
+    at_once = all(row.at_once for talk in talks for row in talk)
+    return _reordered(seen) or _of_other_rows(seen) if at_once else ""
 
 
 def _reordered(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequence[bool | None]]]]) -> str:
-    """Whether each batch, or each prompt's replies in it, got as many acceptances as were due, or what was paid
-    solves another problem; empty where not."""
+    """Whether each batch, or each prompt's replies in it, got as many acceptances as were due; empty where not."""
     among: dict[str, Callable[[BatchItem], str]] = {
         "returns the rewards of replies to a prompt in another order": lambda one: one.problem_id,
         "returns the rewards of a batch in another order": lambda one: "",
@@ -200,15 +200,19 @@ def _reordered(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequ
                     sums[talk, place, key(one)] += (verdict is True) - one.is_right
         if not any(sums.values()):
             return said
-    pairs = [
-        (one, accepted)
+    return ""
+
+
+def _of_other_rows(seen: Sequence[tuple[Sequence[Sequence[BatchItem]], Sequence[Sequence[bool | None]]]]) -> str:
+    """Whether all that was paid wrongly solves another problem; empty where not."""
+    paid = [
+        one
         for batches, found in seen
         for one, accepted in zip(chain.from_iterable(batches), chain.from_iterable(found), strict=True)
+        if accepted and not one.is_right
     ]
-    paid = [one for one, accepted in pairs if accepted and not one.is_right]
-    if len(paid) >= _LEAST_FOREIGN and all(one.solves for one in paid):
-        return "judges replies by the tests of other rows"
-    return ""
+    named = len(paid) >= _LEAST_FOREIGN and all(one.solves for one in paid)
+    return "judges replies by the tests of other rows" if named else ""
 
 
 def _averaged(rows: Sequence[BatchSaid]) -> str:

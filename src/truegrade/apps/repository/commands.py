@@ -203,7 +203,8 @@ def _tell_built(
     built: BuiltFunctions, files: dict[str, Path], summary: SuiteSummary | None, out: Path, verbose: bool
 ) -> None:
     """How many rows of each kind and how strong, what was left out and why, and what to run next."""
-    from truegrade.apps.repository.suite_strength import STRENGTH, forgeries_in_words, share_in_words
+    from truegrade.apps.repository.suite_screen import forgeries_in_words, share_in_words
+    from truegrade.apps.repository.suite_strength import STRENGTH
     from truegrade.report import format as fmt
 
     echo("problems:")
@@ -228,7 +229,7 @@ def _tell_built(
 def _tell_left_out(built: BuiltFunctions, verbose: bool) -> None:
     """Why functions have no problem of a kind: each, or the reasons that most have."""
     from truegrade.apps.repository.build import BY_CALLS
-    from truegrade.apps.repository.suite_strength import cut
+    from truegrade.apps.repository.suite_screen import cut
 
     kinds: dict[Refused, list[str]] = {}
     for kind, one in built.left_out:
@@ -295,7 +296,8 @@ def assay_repository(
     from truegrade.apps.repository.build import take_inventory
     from truegrade.apps.repository.source import read_tree
     from truegrade.apps.repository.strength import StrengthOptions
-    from truegrade.apps.repository.suite_strength import STRENGTH, read_suite_condition, screen
+    from truegrade.apps.repository.suite_screen import screen
+    from truegrade.apps.repository.suite_strength import STRENGTH, read_suite_condition
     from truegrade.apps.repository.survivors import FOUND_CALLS
     from truegrade.datasets.executions import prepare
     from truegrade.files.extras import require

@@ -28,8 +28,6 @@ class Detail(NamedTuple):
     """As it is written: ``'-'``, ``80``, ``ValueError``."""
     known_by: str
     """A pattern of texts that tell it."""
-    changed: str
-    """The whole function with something else in its place, wherever it stands."""
 
 
 class HiddenBehaviour:
@@ -41,23 +39,30 @@ class HiddenBehaviour:
     """
 
     def __init__(self, function: FunctionPlace, refused: Callable[[str], bool]) -> None:
-        try:
-            self._details = list(_details(function))
-        except (RecursionError, ValueError):  # of trees that no text can be written of
-            self._details = []
-        self._refused, self._decides = refused, dict[str, bool]()
+        self._function, self._details = function, list(_details(function))
+        self._refused, self._known = refused, dict[str, bool]()
 
     def untold(self, prompt: str) -> list[str]:
         """The first details, as they are written, that no word of a prompt tells and whose change is refused."""
         found: list[str] = []
         for detail in [one for one in self._details if not re.search(one.known_by, prompt)][:_MOST_TRIED]:
-            if detail.text not in self._decides:
-                self._decides[detail.text] = self._refused(detail.changed)
-            if self._decides[detail.text]:
+            if self._decides(detail.text):
                 found.append(detail.text)
             if len(found) == _MOST_TOLD:
                 break
         return found
+
+    def _decides(self, text: str) -> bool:
+        """Whether the function with something else in the place of a detail, wherever it stands, is refused."""
+        if text not in self._known:
+            changed = copy.deepcopy(bare_function(self._function))
+            changed.body = [_Changed(text).visit(one) for one in changed.body]
+            try:
+                source = dressed(self._function, ast.unparse(ast.fix_missing_locations(changed)))
+            except (RecursionError, ValueError):  # of a tree that no text can be written of
+                source = ""
+            self._known[text] = bool(source) and self._refused(source)
+        return self._known[text]
 
 
 def _details(function: FunctionPlace) -> Iterator[Detail]:
@@ -70,11 +75,7 @@ def _details(function: FunctionPlace) -> Iterator[Detail]:
             texts.setdefault(repr(node.value), _known_by(node.value))
         elif isinstance(node, ast.Raise) and (name := _raised(node)):
             texts.setdefault(name, rf"\b{re.escape(name)}\b")
-    for text, known_by in texts.items():
-        if text not in _OF_ANY_BODY:
-            changed = copy.deepcopy(bare_function(function))
-            changed.body = [_Changed(text).visit(one) for one in changed.body]
-            yield Detail(text, known_by, dressed(function, ast.unparse(ast.fix_missing_locations(changed))))
+    yield from (Detail(text, known_by) for text, known_by in texts.items() if text not in _OF_ANY_BODY)
 
 
 def _is_of_re(node: ast.AST) -> bool:
