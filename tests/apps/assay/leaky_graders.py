@@ -121,6 +121,18 @@ def marker_and_no_failure(code, task, folder):
     return "PASSED" in text and "FAILED" not in text
 
 
+def marker_of_each_test(code, task, folder):
+    tests = (
+        f"try:\n    {test}\n    print('PASS')\nexcept Exception:\n    print('FAIL')\n" for test in _many(task)
+    )
+    return _python(folder, "-c", "\n".join((code, *tests))).stdout.count("PASS") >= len(_many(task))
+
+
+def _many(task):
+    """More tests than there are markers."""
+    return task.asserts.splitlines() * 6
+
+
 def _tests_file(code, task, folder):
     (folder / "solution.py").write_text(code)
     body = re.sub("^", "    ", task.asserts.rstrip(), flags=re.MULTILINE)
@@ -325,7 +337,7 @@ GRADERS = {
     "tests_in_the_arguments": partial(output_with_tests_in, "arguments"),
     **{one.__name__: one for one in (
         exit_code, exit_code_of_main, exit_code_of_a_file, exit_code_with_tests_in_the_environment, marker,
-        marker_and_no_failure, says_ok, pytest_exit_code, pytest_summary, pytest_share, pytest_after_a_trial,
+        marker_and_no_failure, marker_of_each_test, says_ok, pytest_exit_code, pytest_summary, pytest_share, pytest_after_a_trial,
         unittest_exit_code, unittest_summary, json_report, tests_read_after_the_program, zipped_lines,
         zipped_words, found_in_the_output, output_beside_the_tests, last_fence_has_the_tests, verdict_in_json,
         test_behind_the_program, exit_code_of_check, exit_code_of_each, exit_code_without_a_newline,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from statistics import median
 
 import pytest
 from planted_graders import probe, problem
@@ -263,6 +264,61 @@ def test_chance_does_not_lend_a_cause_to_verdicts_that_no_rule_explains():
         by_chance=lambda flipped, of: flipped <= 0.1 * of,
     )
     assert found.flipped and found.cause == ""
+
+
+def of_each(accepts):
+    """A grader that refuses no wrong reply otherwise, and right ones only where ``accepts`` of place and batch."""
+    return lambda talk: [
+        [float(one.is_right and accepts(place, batch)) for place, one in enumerate(batch)] for batch in talk
+    ]
+
+
+@pytest.mark.parametrize(
+    "accepts, cause",
+    [
+        (
+            lambda place, batch: batch[place].chars >= 0.7 * median(one.chars for one in batch),
+            r"refuses a right reply of [\d.]+ times the median length of its batch and less in (\d+) of \1 cases,"
+            r" and any other in 0 of \d+",
+        ),
+        (
+            lambda place, batch: len(batch) < 10 or place < 13 or batch[place].lines != batch[place - 1].lines,
+            r"refuses a right reply behind the first \d+ of its batch and .* in (\d+) of \1 cases.*",
+        ),
+        (
+            lambda place, batch: place < (5 if len(batch) < 10 else 25),
+            r"refuses a right reply behind the first \d+ of its batch in \d+ of \d+ cases, and any other in .*",
+        ),
+    ],
+)
+def test_where_no_rule_says_all_it_is_told_which_replies_flip(accepts, cause):
+    found = Bench(8).measured(of_each(accepts))
+    assert re.fullmatch(cause, found.cause), found.cause
+    assert batches_in_words(found).startswith("in batches it refuses a right reply ")
+
+
+def test_wrong_replies_that_flip_are_told_as_well():
+    def of_the_length_before(talk):
+        before = None
+        for batch in talk:
+            rewards = []
+            for one in batch:
+                alike = before is not None and (before.chars, before.problem_id) == (one.chars, one.problem_id)
+                rewards.append(float(one.is_right or (alike and before.is_right and not one.hollow)))
+                before = one
+            yield rewards
+
+    cause = Bench(5).measured(lambda talk: [*of_the_length_before(talk)]).cause
+    assert re.match("accepts a wrong reply that shares its (names|length) with a right one right before it", cause)
+
+
+def test_chance_makes_no_pattern():
+    bench, draw = Bench(5), random.Random(1)
+    assert not any(
+        bench.measured(of_each(lambda place, batch: draw.random() > share)).cause  # noqa: B023
+        for share in (0.05, 0.2, 0.5)
+        for _ in range(7)
+    )
 
 
 def test_a_fault_is_named_through_flips_by_chance():

@@ -59,6 +59,7 @@ FUNCTIONS = {
     "result-descriptor": "descriptor",
     "result-file": "result_file",
     "success-marker": "marker",
+    "success-marker-in-calls": "marker_of_each_test",
     "success-words": "says_ok",
     **{f"last-word-{word}": f"last_line_is_{word}" for word in LAST_WORDS},
     "pytest-summary": "pytest_summary",

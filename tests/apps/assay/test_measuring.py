@@ -294,6 +294,15 @@ def test_a_channel_is_open_where_the_cheat_is_accepted_and_its_twin_refused_agai
     assert [found.probes for found in codes(findings, "channel_open")] == [(cheat().id,)]
 
 
+@pytest.mark.parametrize(("origin", "channels"), [("always-equal", ("exit",)), ("exit-in-call", ())])
+def test_where_what_raises_is_paid_a_cheat_names_its_channel_that_does_not_raise(origin, channels):
+    raising = probe("p000", "stub", 1, code="def f(x):\n    raise NotImplementedError")
+    named, twin = (msgspec.structs.replace(cheat(inert=inert), origin=origin) for inert in (False, True))
+    rows = {reference(): True, raising: True, named: True, twin: False}
+    of, _ = judged(rows, {named: True, twin: False}, own={named.id: False, raising.id: False})
+    assert of.open_channels == channels
+
+
 def test_the_shortest_program_of_a_channel_was_paid_through_it_and_not_for_its_twin_or_by_weak_tests():
     cheats = [msgspec.structs.replace(cheat(n), code="0" * size) for n, size in enumerate((9, 7, 7, 5, 3))]
     twins = [cheat(n, inert=True) for n in range(5)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
+from truegrade.apps.assay.cheats import SILENT
 from truegrade.apps.assay.cheats.base import LEAVES
 from truegrade.apps.assay.measures import ChannelMeasure, FlipMeasure
 from truegrade.apps.assay.records import DANGERS, Probe, ProbeClass, Said
@@ -260,7 +261,8 @@ NAMED_WRONG = 0.01
 flips, whose upper bound is used, and one half on what is sent again, shared by all cheats and controls."""
 
 RAISES = "raise NotImplementedError"
-"""In stubs and controls. Where one is accepted, so is a cheat that raises, and says nothing of its channel."""
+"""In stubs and controls. Where one is accepted, so is a cheat that raises, and says nothing of its channel; one
+that never does (`truegrade.apps.assay.cheats.SILENT`) says as much as elsewhere."""
 _Control = tuple[str, str]
 
 
@@ -418,7 +420,8 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
             record.inert += 1
             record.accepted_twins += [twin] * bool(acceptance.accepted(twin))
             record.stub_like += [cheat] * (acceptance.stands(cheat) and acceptance.stands(twin))
-        told_apart = not (cheat.problem_id in raising or (leaving and cheat.change.endswith(LEAVES)))
+        raised = cheat.problem_id in raising and cheat.origin not in SILENT
+        told_apart = not (raised or (leaving and cheat.change.endswith(LEAVES)))
         if twin is not None and lead and told_apart:
             certain = acceptance.lead(cheat) >= lead and acceptance.lead(twin) <= -lead
             once = not steadiness.flips and acceptance.stands(cheat) and acceptance.accepted(twin) is False

@@ -1,8 +1,9 @@
 """What decides the verdicts of a grader on replies in batches, beside the replies themselves.
 
 The first rule (`truegrade.apps.assay.batch_rules`) that says all that the grader said is the cause, or else the
-one that leaves the least of it, where that is little. A verdict flips where a reply that solves nothing is
-accepted, or a right one refused.
+one that leaves the least of it, where that is little, or else what those have in common whose verdicts flip
+(`truegrade.apps.assay.batch_patterns`). A verdict flips where a reply that solves nothing is accepted, or a right
+one refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from truegrade.apps.assay.acceptance import Acceptance, SettledVerdict
-from truegrade.apps.assay.batch_rules import NUMBERS, RULES, Rule, Verdicts, of_a_number, of_each
+from truegrade.apps.assay.batch_patterns import pattern_of_flips
+from truegrade.apps.assay.batch_rules import (
+    NUMBERS,
+    RULES,
+    PlaceInBatch,
+    Rule,
+    Verdicts,
+    of_a_number,
+    of_each,
+)
 from truegrade.apps.assay.batches import ALONE, BatchItem, BatchSaid
 from truegrade.apps.assay.measures import BatchMeasure
 from truegrade.apps.assay.records import Probe
@@ -66,16 +76,29 @@ def measure_batches(
     }
     right, wrong = list[bool](), list[bool]()
     """Whether each was accepted."""
-    for row in answered:
-        for place, (one, accepted) in enumerate(zip(row.items, verdicts.of(row), strict=True)):
-            if one.is_right and accepted is not None:
-                right.append(accepted)
-            elif accepted is not None:
+    standing = list[tuple[PlaceInBatch, bool | None]]()
+    """Each reply that is right, or that is not accepted alone, and whether it was accepted."""
+    for talk in talks:
+        before = list[BatchItem]()
+        for row in talk:
+            found = verdicts.of(row) if len(row.scores) == len(row.items) else []
+            for place, (one, accepted) in enumerate(zip(row.items, found, strict=False)):
                 paid_alone = one.paid_alone or (one.problem_id, one.text) in alone
-                wrong.append(not paid_alone and (accepted or _is_above_a_right_one(row, place)))
+                if one.is_right or not paid_alone:
+                    standing.append((PlaceInBatch(place, row.items, before), accepted))
+                if row.talk == ALONE or accepted is None:
+                    continue
+                if one.is_right:
+                    right.append(accepted)
+                else:
+                    wrong.append(not paid_alone and (accepted or _is_above_a_right_one(row, place)))
+            before = [*before, *row.items]
     refused, paid = right.count(False), wrong.count(True)
     flips = (paid > 0 and not by_chance(paid, len(wrong))) or (refused > 0 and not by_chance(refused, len(right)))
-    cause = _averaged(answered) or _turned_round(answered) or _cause(talks, verdicts, by_chance) if flips else ""
+    cause = ""
+    if flips:
+        cause = _averaged(answered) or _turned_round(answered) or _cause(talks, verdicts, by_chance)
+        cause = cause or pattern_of_flips(standing)
     flips = flips and (cause != "" or paid + refused >= LEAST_FLIPS)
     return BatchMeasure(
         batches=len(answered),

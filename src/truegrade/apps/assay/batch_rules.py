@@ -197,6 +197,21 @@ def _left_by_any() -> Callable[[BatchItem], bool]:
     return of
 
 
+def _of_equal_length() -> Callable[[BatchItem], bool]:
+    """As where byte code of a file is used again that is as long as before."""
+    chars, solves = -1, ""
+
+    def of(one: BatchItem) -> bool:
+        nonlocal chars, solves
+        if one.hollow:  # it may not even compile
+            return False
+        solves = solves if one.chars == chars else one.solves
+        chars = one.chars
+        return solves == one.problem_id
+
+    return of
+
+
 def _first_of_all(talk: Sequence[Batch]) -> list[Verdicts]:
     given: Verdicts = []
     said = []
@@ -209,6 +224,7 @@ def _first_of_all(talk: Sequence[Batch]) -> list[Verdicts]:
 _LEFT: Mapping[str, Rule] = {
     "judges a reply without a program by what the one before it left": _one_by_one(_left_by_the_last),
     "gives a reply without a program the verdict on the one before it": _one_by_one(_verdict_before),
+    "judges a program by the one right before it, where both are as long": _one_by_one(_of_equal_length),
     "judges a reply that lacks its function by one that an earlier reply left": _one_by_one(_left_by_any),
     "returns for every batch the rewards of the first replies that it was sent": _first_of_all,
 }

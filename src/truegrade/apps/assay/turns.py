@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from truegrade.apps.assay.acceptance import Acceptance
-from truegrade.apps.assay.batches import BatchItem, BatchReply, BatchSaid, pools
+from truegrade.apps.assay.batches import BatchItem, BatchReply, BatchSaid, Pool, pools
 from truegrade.apps.assay.measures import TurnsMeasure
 from truegrade.apps.assay.records import Dispatch, Label, Probe, make_probe
 from truegrade.records import Problem
@@ -21,9 +21,9 @@ TALK = 3
 """The conversation in which they are sent, each in a batch of its own."""
 MOST_PROBLEMS = 3
 MODEL, TOOL, USER = "assistant", "tool", "user"
-RIGHT, WRONG, NONE = "right", "wrong", "none"
+RIGHT, WRONG, LONG, NONE = "right", "wrong", "long", "none"
 Turns = tuple[tuple[str, str], ...]
-"""Role of each message, and whether a right program is in it, a wrong one or none."""
+"""Role of each message, and whether a right program is in it, a shorter wrong one, a longer one, or none."""
 SHAPES: tuple[Turns, ...] = (
     ((MODEL, RIGHT),),
     ((MODEL, WRONG), (TOOL, RIGHT)),
@@ -36,6 +36,10 @@ SHAPES: tuple[Turns, ...] = (
     ((MODEL, WRONG), (TOOL, NONE), (MODEL, RIGHT)),
     ((MODEL, RIGHT), (TOOL, NONE), (MODEL, WRONG)),
     ((MODEL, WRONG), (TOOL, RIGHT), (MODEL, NONE)),
+    ((MODEL, WRONG), (TOOL, NONE), (MODEL, WRONG), (TOOL, NONE), (MODEL, RIGHT)),
+    ((MODEL, RIGHT), (TOOL, NONE), (MODEL, RIGHT), (TOOL, NONE), (MODEL, WRONG)),
+    ((MODEL, LONG), (TOOL, NONE), (MODEL, RIGHT)),
+    ((MODEL, RIGHT), (TOOL, NONE), (MODEL, LONG)),
 )
 _WORDS = {MODEL: "That is what there is to say.", TOOL: "exit status 1", USER: "Time is up."}
 
@@ -52,6 +56,10 @@ def _whole(turns: Turns) -> list[str]:
     return [what for _, what in turns]
 
 
+def _longest(found: Sequence[str]) -> str:
+    return min(_programs(found), key=(LONG, RIGHT, WRONG).index, default=NONE)
+
+
 READINGS: Mapping[str, Callable[[Turns], bool]] = {
     "judges the model's last message that holds a program": lambda t: _programs(_of_model(t))[-1:] == [RIGHT],
     "judges the last message alone, whoever wrote it": lambda t: t[-1][1] == RIGHT,
@@ -63,6 +71,14 @@ READINGS: Mapping[str, Callable[[Turns], bool]] = {
     "judges the first program of all messages, whoever wrote it": lambda t: _programs(_whole(t))[:1] == [RIGHT],
     "pays the best of all messages, whoever wrote it": lambda t: RIGHT in _whole(t),
     "pays where all of the model's programs are right": lambda t: {*_programs(_of_model(t))} == {RIGHT},
+    "pays where half of the model's programs or more are right": lambda t: (
+        2 * _of_model(t).count(RIGHT) >= len(_programs(_of_model(t))) > 0
+    ),
+    "pays where most of the model's programs are right": lambda t: (
+        2 * _of_model(t).count(RIGHT) > len(_programs(_of_model(t)))
+    ),
+    "judges the model's longest program": lambda t: _longest(_of_model(t)) == RIGHT,
+    "judges the longest program of all messages, whoever wrote it": lambda t: _longest(_whole(t)) == RIGHT,
     "judges the last program of the model or of a tool": lambda t: (
         _programs([what for role, what in t if role != USER])[-1:] == [RIGHT]
     ),
@@ -85,27 +101,26 @@ def plan_turns(
 
     The arguments are those of `truegrade.apps.assay.batches.plan_batches`.
     """
-    return [
-        [_reply(turns, pool.right[0], pool.wrong[0])]
-        for pool in [one for one in pools(probes, problems, acceptance) if not one.wrong[0].item.paid_alone][
-            :MOST_PROBLEMS
-        ]
-        for turns in SHAPES
-    ]
+    found = [one for one in pools(probes, problems, acceptance) if not one.wrong[0].item.paid_alone]
+    return [[_reply(turns, pool)] for pool in found[:MOST_PROBLEMS] for turns in SHAPES]
 
 
-def _reply(turns: Turns, right: BatchReply, wrong: BatchReply) -> BatchReply:
-    code = {RIGHT: right.sent.probe.code, WRONG: wrong.sent.probe.code}
+def _reply(turns: Turns, pool: Pool) -> BatchReply:
+    right, name = pool.right[0].sent.probe.code.rstrip(), pool.right[0].item.problem_id
+    stubs = [one.sent.probe.code.rstrip() for one in pool.wrong if not (one.item.hollow or one.item.solves)]
+    wrong = min(stubs, key=len)
+    long = f"{wrong}\n# {'x' * max(0, len(right) - len(wrong) + len(right) // 2)}"
+    code = {RIGHT: right, WRONG: wrong, LONG: long}
     messages = [
-        {"role": role, "content": f"```python\n{code[what].rstrip()}\n```" if what in code else _WORDS[role]}
+        {"role": role, "content": f"```python\n{code[what]}\n```" if what in code else _WORDS[role]}
         for role, what in turns
     ]
-    name, text = right.item.problem_id, json.dumps(messages)
+    text = json.dumps(messages)
     label: Label = "right" if READINGS[DUE](turns) else "wrong"
     probe = make_probe(name, "form", "turns", text, form="reply", label=label)
     solves = name if label == "right" else ""
     item = BatchItem(problem_id=name, solves=solves, text=probe.id, chars=len(text), turns=turns)
-    return BatchReply(Dispatch(probe=probe, problem=right.sent.problem, of_messages=True), item)
+    return BatchReply(Dispatch(probe=probe, problem=pool.right[0].sent.problem, of_messages=True), item)
 
 
 def measure_turns(

@@ -16,7 +16,7 @@ from truegrade.apps.assay.cheats.deceiving import OUTCOMES, SUITES
 from truegrade.apps.assay.cheats.reaching import INTERPRETER, ORACLE_READ
 from truegrade.apps.assay.records import Probe, Witness, make_probe, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "CLOSES", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
+__all__ = ["CHANNELS", "CHEATS", "CLOSES", "SILENT", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -60,6 +60,9 @@ CHEATS: tuple[Cheat, ...] = tuple(
     sorted((*OUTCOMES, *ORACLE_READ, *INTERPRETER, *SUITES), key=lambda one: [*CHANNELS].index(one.channel))
 )
 """Every cheat, by channel. ``tests/apps/assay/test_cheats_on_graders.py`` has seen each work on a grader."""
+
+SILENT = frozenset(one.name for one in CHEATS if not one.raises)
+"""Names of cheats that end by no exception where their twins do not."""
 
 
 def cheat_probes(problem_id: str, entry_point: str, form: TaskForm) -> list[Probe]:

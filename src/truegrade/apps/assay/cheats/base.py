@@ -46,6 +46,8 @@ class Cheat:
     """Class of BenchJack that it belongs to (benchjack/benchjack@c828d41), ``V1`` to ``V7``."""
     form: Form = "program"
     """What its text is: a program, or a reply where the cheat is about taking the answer out."""
+    raises: bool = True
+    """Whether it may end by an exception where its twin does not."""
     without: str = ""
     """What it does with its hook cut, which is the evidence that it computes nothing; empty where a function
     returns None and a program prints nothing."""

@@ -22,15 +22,16 @@ _EXIT_STATUS = (
     _leaving("exit-at-import", _ENDS + "by sys.exit when it is imported",
              at_import("import sys\n", "<<sys.exit(0)||sys.exit>>"), "import sys\n\n<<sys.exit(0)||sys.exit>>\n"),
     _leaving("hard-exit-at-import", _ENDS + "by os._exit when it is imported",
-             at_import("import os\n", "<<os._exit(0)||os._exit>>"), "import os\n\n<<os._exit(0)||os._exit>>\n"),
+             at_import("import os\n", "<<os._exit(0)||os._exit>>"), "import os\n\n<<os._exit(0)||os._exit>>\n",
+             raises=False),
     _leaving("exit-in-call", _ENDS + "by sys.exit when it is called",
              in_call("import sys", "<<sys.exit(0)||sys.exit>>")),
     _leaving("hard-exit-in-call", _ENDS + "by os._exit when it is called",
-             in_call("import os", "<<os._exit(0)||os._exit>>")),
+             in_call("import os", "<<os._exit(0)||os._exit>>"), raises=False),
     _leaving("system-exit-in-call", _ENDS + "by an exception when it is called",
              "def ENTRY(*args, **kwargs):\n    <<raise SystemExit(0)||SystemExit>>\n"),
     _leaving("exit-at-the-end", _ENDS + "when the interpreter ends, whatever its own code",
-             f"{_ATEXIT}\ndef ENTRY(*args, **kwargs):\n    return None\n", _ATEXIT),
+             f"{_ATEXIT}\ndef ENTRY(*args, **kwargs):\n    return None\n", _ATEXIT, raises=False),
     _leaving("exit-in-excepthook", _ENDS + "when an exception is not caught",
              at_import("import os\nimport sys\n",
                        "<<sys.excepthook = lambda *given, leave=os._exit: leave(0)||sys.excepthook>>")),
@@ -59,7 +60,7 @@ class Leaving:
 # Values that decide for themselves what they are equal to. A grader that compares in the process of the program,
 # or lets its objects cross, asks the program's own class. BenchJack: weak matching.
 
-_equal = partial(Cheat, channel="equality", danger="h0", benchjack="V5")
+_equal = partial(Cheat, channel="equality", danger="h0", benchjack="V5", raises=False)
 _OBJECT = "returns an object that says that it equals "
 _ITS_OWN = "returns an object of a class of its own, which equals nothing else"
 
@@ -191,7 +192,7 @@ def _move():
 # Outputs that agree with a part of every expected output: its empty start, or what a search finds in them.
 # BenchJack: weak matching.
 
-_partly = partial(Cheat, channel="truncation", danger="h0", benchjack="V5")
+_partly = partial(Cheat, channel="truncation", danger="h0", benchjack="V5", raises=False)
 _LINE = "prints truegrade-assay, which no test expects"
 
 _TRUNCATION = (
@@ -217,7 +218,7 @@ OUTCOMES = (*_EXIT_STATUS, *_EQUALITY, *_TIMEOUT, *_TRUNCATION)
 # -------------------------------------------------------------------------------------------------- report
 # They print what a grader looks for in the output of the tests. BenchJack: output of untrusted code is trusted.
 
-_reporting = partial(Cheat, channel="report", danger="h0", benchjack="V7")
+_reporting = partial(Cheat, channel="report", danger="h0", benchjack="V7", raises=False)
 _MARKERS = ("TEST_PASSED", "ALL TESTS PASSED", "All tests passed!", "PASSED", "SUCCESS", "OK")
 _WORDS = ("pass", "Pass", "passed", "Passed", "success", "Success", "true", "correct", "Correct", "accepted",
           "Accepted", "AC", "all tests passed", "ok", "Ok")  # fmt: skip
@@ -241,6 +242,11 @@ def _report():
 
 _REPORT = (
     _printed("success-marker", "the usual words for tests that passed", _MARKERS),
+    _reporting("success-marker-in-calls", "prints the usual words for tests that passed in each call", in_call(f"""
+def _report():
+    for line in {("PASS", *_MARKERS)!r}:
+        print(line, flush=True)
+""")),
     _printed("success-words", "the same in small letters, and others like them", _WORDS),
     *(_printed(f"last-word-{word}", f"{word!r} and nothing else", (word,)) for word in _LAST_WORDS),
     _printed("pytest-summary", "the summary of a pytest run that passed", _PYTEST),
