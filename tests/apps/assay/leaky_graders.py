@@ -337,11 +337,11 @@ GRADERS = {
     "tests_in_the_arguments": partial(output_with_tests_in, "arguments"),
     **{one.__name__: one for one in (
         exit_code, exit_code_of_main, exit_code_of_a_file, exit_code_with_tests_in_the_environment, marker,
-        marker_and_no_failure, marker_of_each_test, says_ok, pytest_exit_code, pytest_summary, pytest_share, pytest_after_a_trial,
-        unittest_exit_code, unittest_summary, json_report, tests_read_after_the_program, zipped_lines,
-        zipped_words, found_in_the_output, output_beside_the_tests, last_fence_has_the_tests, verdict_in_json,
-        test_behind_the_program, exit_code_of_check, exit_code_of_each, exit_code_without_a_newline,
-        value_printed_beside_the_wanted,
+        marker_and_no_failure, marker_of_each_test, says_ok, pytest_exit_code, pytest_summary, pytest_share,
+        pytest_after_a_trial, unittest_exit_code, unittest_summary, json_report, tests_read_after_the_program,
+        zipped_lines, zipped_words, found_in_the_output, output_beside_the_tests, last_fence_has_the_tests,
+        verdict_in_json, test_behind_the_program, exit_code_of_check, exit_code_of_each,
+        exit_code_without_a_newline, value_printed_beside_the_wanted,
     )},
     **{f"{name}_of_a_script": partial(said_by_a_script, *report) for name, report in {
         "marker": ("^TEST_PASSED$", "TEST_PASSED"),

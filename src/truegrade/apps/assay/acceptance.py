@@ -420,8 +420,7 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
             record.inert += 1
             record.accepted_twins += [twin] * bool(acceptance.accepted(twin))
             record.stub_like += [cheat] * (acceptance.stands(cheat) and acceptance.stands(twin))
-        raised = cheat.problem_id in raising and cheat.origin not in SILENT
-        told_apart = not (raised or (leaving and cheat.change.endswith(LEAVES)))
+        told_apart = not (may_only_raise(cheat, raising) or (leaving and cheat.change.endswith(LEAVES)))
         if twin is not None and lead and told_apart:
             certain = acceptance.lead(cheat) >= lead and acceptance.lead(twin) <= -lead
             once = not steadiness.flips and acceptance.stands(cheat) and acceptance.accepted(twin) is False
@@ -439,6 +438,11 @@ def raising_paid(probes: Iterable[Probe], acceptance: Acceptance, steadiness: St
         if (each.kind == "stub" and acceptance.stands(each))
         or (each.kind == "control" and steadiness.usually_accepted(each))
     )
+
+
+def may_only_raise(cheat: Probe, raising: Collection[str]) -> bool:
+    """Whether a cheat may be paid for an exception, at one of the problems `raising_paid`."""
+    return cheat.problem_id in raising and cheat.origin not in SILENT
 
 
 def pairs_of(probes: Iterable[Probe]) -> list[tuple[Probe, Probe | None]]:

@@ -156,7 +156,7 @@ def pattern_of_flips(standing: Sequence[tuple[PlaceInBatch, bool | None]]) -> st
 
 
 def _told_apart(places: Sequence[PlaceInBatch], flips: int) -> str:
-    """The first feature, or the first two, that tell flips from the rest; else one of which all that have it flip."""
+    """The first feature, or the first two, that tell flips from the rest; else one with which all flip."""
     whole = (1 << len(places)) - 1
     known: dict[int, str] = {}
     for one in _features(places):

@@ -29,6 +29,7 @@ from truegrade.apps.assay.measures import BatchMeasure, ShortestPaid, UnearnedPa
 from truegrade.apps.assay.probes.mutants import BEHIND, ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
 from truegrade.apps.assay.probes.right import FORMS, NEEDS, NO_FENCE
 from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
+from truegrade.apps.assay.skipped_tests import skipped_in_common
 from truegrade.files import syntax
 from truegrade.report import format as fmt
 from truegrade.statistics.intervals import binomial_tail
@@ -46,7 +47,7 @@ _AS_OFTEN = 0.95
 MOST_TOLD = 6
 """Kinds that have a sentence each; of a grader that hardly compares there are more, told in one."""
 ANY_VALUE = "returns another value that is as true or false"
-_ON_TEST = "is wrong on test "
+_ON_TEST, _ON_TESTS = "is wrong on test ", "is wrong only on one of the tests "
 ONE_FAILS = "is wrong on one test, whichever of "
 _MADE: Mapping[str, str] = MappingProxyType(
     {
@@ -146,6 +147,16 @@ def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, 
         kind = difference(probe)
         if kind and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
             found[kind].append(probe)
+    on_one = {kind: found[kind] for kind in found if kind.startswith(_ON_TEST)}
+    sides: dict[bool, list[tuple[Probe, int]]] = {True: [], False: []}
+    for kind, of in on_one.items():
+        for probe in of:
+            sides[acceptance.stands(probe)].append((probe, int(kind.split()[4])))
+    if what := skipped_in_common(sides[True], sides[False]):
+        found = {kind: found[kind] for kind in found.keys() - on_one.keys()} | {
+            f"{_ON_TESTS}that {what}": [probe for probe, _ in sides[True]],
+            f"{_ON_TESTS}of another kind": [probe for probe, _ in sides[False]],
+        }
     return {kind: Alike([*filter(acceptance.stands, of)], len(of)) for kind, of in sorted(found.items())}
 
 
@@ -192,10 +203,12 @@ def overlooked(
             if some_suffice and kind.startswith((_ON_TEST, ONE_FAILS)) and kind.count(",") >= 2:
                 more = f", and none of {halves.number} wrong on half of them: most of the tests suffice"
             told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs{more}", programs
-    if any(kind.startswith((_ON_TEST, ONE_FAILS)) for kind in told):
+    if any(kind.startswith((_ON_TEST, _ON_TESTS, ONE_FAILS)) for kind in told):
         # Then a program was accepted for the tests on which it is right, however it differs on another.
         told = {
-            kind: one for kind, one in told.items() if kind.startswith((_ON_TEST, ONE_FAILS)) or kind in MADE_APART
+            kind: one
+            for kind, one in told.items()
+            if kind.startswith((_ON_TEST, _ON_TESTS, ONE_FAILS)) or kind in MADE_APART
         }
     first = sorted(told.values(), key=lambda each: each[0] != ANY_VALUE)
     yield from first[:MOST_TOLD]

@@ -31,6 +31,7 @@ from truegrade.apps.assay.acceptance import (
     Acceptance,
     GraderVerdicts,
     Steadiness,
+    may_only_raise,
     pairs_of,
     raising_paid,
     settled_row,
@@ -497,7 +498,7 @@ class _Resending:
             return []
         paid, paid_twin = self._acceptance.accepted(cheat), self._acceptance.accepted(twin)
         lead, lead_twin = self._acceptance.lead(cheat), self._acceptance.lead(twin)
-        if paid and not paid_twin and cheat.problem_id not in self._raising:
+        if paid and not paid_twin and not may_only_raise(cheat, self._raising):
             return [lead, -lead_twin]
         return [lead] if paid and doubt else []
 

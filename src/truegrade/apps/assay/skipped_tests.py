@@ -1,0 +1,77 @@
+"""What the tests have in common that a grader does not let decide.
+
+They are seen by programs that are wrong on one test alone: where such a program is accepted, its test was not run,
+or decided nothing. A feature is named that all these tests have and no other, where chance would hardly give it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from math import comb, prod
+from types import MappingProxyType
+
+from truegrade.apps.assay.records import Probe
+
+_BY_CHANCE = 0.01
+"""Chance, from which on none is named, that one of all values, or one of all orders, tells the tests apart."""
+_FALSE = frozenset({"None", "False", "0", "0.0", "''", '""', "[]", "()", "{}", "set()"})
+
+_VALUES: Mapping[str, Callable[[Probe], bool]] = MappingProxyType(
+    {
+        "want an empty or false value": lambda probe: _wanted(probe) in _FALSE,
+        "want another value than an empty or false one": lambda probe: _wanted(probe) not in _FALSE,
+        "want None": lambda probe: _wanted(probe) == "None",
+        "want True or False": lambda probe: _wanted(probe) in ("True", "False"),
+        "want a negative number": lambda probe: _wanted(probe).startswith("-"),
+        "want a text": lambda probe: _wanted(probe)[:1] in ("'", '"'),
+        "want a list or tuple": lambda probe: _wanted(probe)[:1] in ("[", "("),
+        "want a single value": lambda probe: _wanted(probe)[:1] not in ("[", "(", "{", "'", '"'),
+        "give an empty list or text": lambda probe: any(empty in _call(probe) for empty in ("[]", "''", '""')),
+        "give a negative number": lambda probe: "-" in _call(probe),
+    }
+)
+_ORDERS: Mapping[str, Callable[[Probe, int], int]] = MappingProxyType(
+    {
+        "come last": lambda probe, number: number,
+        "come first": lambda probe, number: -number,
+        "have the longest calls": lambda probe, number: len(_call(probe)),
+        "have the shortest calls": lambda probe, number: -len(_call(probe)),
+        "want the longest values": lambda probe, number: len(_wanted(probe)),
+        "want the shortest values": lambda probe, number: -len(_wanted(probe)),
+    }
+)
+"""What orders the tests of a problem: those that are skipped have the highest numbers."""
+
+
+def _wanted(probe: Probe) -> str:
+    return probe.witness.expected if probe.witness else ""
+
+
+def _call(probe: Probe) -> str:
+    return probe.witness.call if probe.witness else ""
+
+
+def skipped_in_common(accepted: Sequence[tuple[Probe, int]], refused: Sequence[tuple[Probe, int]]) -> str:
+    """``want an empty or false value``; empty where nothing is named.
+
+    Args:
+        accepted: programs that are wrong on one test alone, with its number.
+        refused: the same.
+    """
+    if not accepted or not refused:
+        return ""
+    if len(_VALUES) / comb(len(accepted) + len(refused), len(accepted)) < _BY_CHANCE:
+        for what, has in _VALUES.items():
+            if all(has(probe) for probe, _ in accepted) and not any(has(probe) for probe, _ in refused):
+                return what
+    sides: dict[str, tuple[list[tuple[Probe, int]], list[tuple[Probe, int]]]] = defaultdict(lambda: ([], []))
+    for side, programs in enumerate((accepted, refused)):
+        for probe, number in programs:
+            sides[probe.problem_id][side].append((probe, number))
+    both = [found for found in sides.values() if all(found)]
+    if len(_ORDERS) < _BY_CHANCE * prod(comb(len(some) + len(others), len(some)) for some, others in both):
+        for what, rank in _ORDERS.items():
+            if all(min(rank(*one) for one in some) > max(rank(*one) for one in others) for some, others in both):
+                return what
+    return ""
