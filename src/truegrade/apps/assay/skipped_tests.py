@@ -65,6 +65,8 @@ def skipped_in_common(accepted: Sequence[tuple[Probe, int]], refused: Sequence[t
         for what, has in _VALUES.items():
             if all(has(probe) for probe, _ in accepted) and not any(has(probe) for probe, _ in refused):
                 return what
+    if not {number for _, number in accepted} & {number for _, number in refused}:
+        return ""  # their numbers say it
     sides: dict[str, tuple[list[tuple[Probe, int]], list[tuple[Probe, int]]]] = defaultdict(lambda: ([], []))
     for side, programs in enumerate((accepted, refused)):
         for probe, number in programs:
