@@ -14,6 +14,7 @@ from truegrade.report import wording
 from truegrade.report.html import write_report
 from truegrade.report.markup import join
 from truegrade.report.wording import TERMS, explained
+from truegrade.statistics.windows import Split
 
 
 def test_the_first_sentence_says_what_was_measured_on_what_and_how_surely(tmp_path: Path) -> None:
@@ -28,6 +29,18 @@ def test_the_first_sentence_says_what_was_measured_on_what_and_how_surely(tmp_pa
     )
     assert wording.measured(alone) == (
         "toy: imported answers solve 33.3 % [21.8, 47.2] of 12 problems, one sample each, graded by house"
+    )
+    rate = summary.profiles[0].estimates[0]
+    parts = [
+        Split(by="hidden_behaviour", value=value, rate=msgspec.structs.replace(rate, tasks=tasks, value=share))
+        for value, tasks, share in (("no", 10, 0.4), ("yes", 2, 0.0))
+    ]
+    hiding = msgspec.structs.replace(
+        alone, profiles=[msgspec.structs.replace(alone.profiles[0], splits=parts)], model="m", imported=False
+    )
+    assert wording.measured(hiding) == (
+        "toy: m solves 40.0 % [21.8, 47.2] of the 10 problems of which no hidden detail is known, and 0.0 % [21.8,"
+        " 47.2] of the 2 that hide one from the prompt, one sample each, graded by house"
     )
     page = StrictPage(write_report(build_run(tmp_path / "two", profiles=(House(), Lenient()))).read_text())
     assert page.text.index("solves 33.3 %") < page.text.index("Warnings")

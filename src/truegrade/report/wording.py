@@ -104,10 +104,14 @@ def measured(summary: Summary) -> str:
     elif summary.imported and summary.model == "imported":
         subject, solves = "imported answers", "solve"
     kind = POPULATIONS.get(first.metric.removesuffix("_pass@1"), "problem" if first.tasks == 1 else "problems")
-    number = f"{fmt.percent(first.value)} {fmt.bounds(first.low, first.high)} of {fmt.count(first.tasks)}"
+    number = _rate(first)
     among = (
         f"{number} of {fmt.count(first.tasks + first.left_out)} {kind}" if first.left_out else f"{number} {kind}"
     )
+    hiding = {one.value: one.rate for one in profile.splits if one.by == "hidden_behaviour"}
+    if first.metric == "pass@1" and {"no", "yes"} <= hiding.keys():  # what no prompt tells says little of a model
+        told = f"{_rate(hiding['no'], 'the ')} {kind} of which no hidden detail is known"
+        among = f"{told}, and {_rate(hiding['yes'], 'the ')} that hide one from the prompt"
     among += " so far" if how_far(summary) else ""
     rate = f"{solves} {among}" if first.metric.endswith("pass@1") else f"{solves} by {first.metric} {among}"
     each = "one sample" if summary.samples_per_task == 1 else f"{summary.samples_per_task} samples"
@@ -115,6 +119,10 @@ def measured(summary: Summary) -> str:
     several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
     warned = f"; {fmt.plural(len(summary.warnings), 'warning')}" if summary.warnings else ""
     return f"{summary.benchmark}: {subject} {rate}, {each} each, graded by {rules}{several}{warned}"
+
+
+def _rate(of: Estimate, among: str = "") -> str:
+    return f"{fmt.percent(of.value)} {fmt.bounds(of.low, of.high)} of {among}{fmt.count(of.tasks)}"
 
 
 def how_far(summary: Summary) -> str | None:

@@ -24,7 +24,7 @@ TESTS = [
 
 
 def programs(names=NAMES):
-    """A program for each test of each problem that is wrong on it alone, and the test's number; they are turned."""
+    """A program for each test of each problem that is wrong on it alone, and the test's number."""
     for place, name in enumerate(names):
         for number, (call, wanted) in enumerate((*TESTS[place:], *TESTS[:place]), start=1):
             witness = Witness(call=call, expected=wanted, got="9", source="own")
@@ -75,7 +75,8 @@ def test_the_sentence_names_the_tests_and_no_numbers():
     made, verdicts = list(programs()), GraderVerdicts()
     references = [probe(name, "right", 0) for name in NAMES]
     for one in [*references, *(one for one, _ in made)]:
-        verdicts.add(Said(probe=one.id, grader="g", passed=one.kind == "right" or one.witness.expected in ("0", "[]")))
+        accepted = one.kind == "right" or one.witness.expected in ("0", "[]")
+        verdicts.add(Said(probe=one.id, grader="g", passed=accepted))
     probes = [*references, *(one for one, _ in made)]
     kinds = by_difference(probes, Acceptance(probes, verdicts))
     [(_, said, _)] = overlooked(kinds, lambda accepted, number, kinds: False)
