@@ -180,3 +180,4 @@ def test_free_names_are_those_that_nothing_binds():
         "    def i(): return e, j\n    return len(re.k), X, p, i\n"
     )
     assert free_names(code) == ("d", "h", "j")
+    assert free_names("def top(a, *, b=2):\n    c = a * b\n    return c + d\n") == ("d",)

@@ -60,6 +60,13 @@ READING = [
     "import traceback\ntraceback.extract_stack()",
     "import pickle\npickle.loads(b'cgc\\nget_objects\\n(tR.')",
     "open('/proc/self/mem')",
+    "from pluggy import HookCaller as H\nH.__call__ = lambda self, **k: []",
+    "import math\nmath.isclose = lambda *a, **k: True",
+    "import collections as c\nC = c.OrderedDict\nC.__eq__ = lambda self, other: True",
+    "def f(x):\n    from json import dumps\n    import json\n    json.dumps = x\n    return dumps",
+    "import math\nx, math.isclose = 1, print",
+    "import numbers\nsetattr(numbers.Number, '__eq__', print)",
+    "import numbers\ntype.__setattr__(numbers.Number, '__eq__', print)",
     "def f(:",
     "x = " + "-" * 3000 + "1",
 ]
@@ -73,6 +80,10 @@ HONEST = [
     "import re\nWORD = re.compile('x')",
     "def f():\n    return eval('1 + 1')",
     "def f():\n    raise ValueError('no modules, frames or code in this stack of tests')",
+    "import io, sys\ndef f():\n    kept, sys.stdout = sys.stdout, io.StringIO()\n    sys.stdout = kept",
+    "from PIL import Image\nImage.MAX_IMAGE_PIXELS = None",
+    "import numpy as np\ndef f(x):\n    a = np.zeros(3)\n    a.shape = x\n    return a",
+    "class A:\n    pass\nA.x = len\na = A()\na.y = print\nsetattr(a, 'z', 1)",
     "import os, signal, traceback\ndef f(gc, trace, code):\n    return traceback.format_exc()",
 ]
 

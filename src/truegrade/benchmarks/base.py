@@ -378,7 +378,9 @@ def _used(module: symtable.SymbolTable) -> Iterator[str]:
 
 
 def _used_globals(scope: symtable.SymbolTable) -> Iterator[str]:
-    yield from (symbol.get_name() for symbol in scope.get_symbols() if symbol.is_global())
+    # In a function that is named ``top``, `symtable` takes what is bound for global as well.
+    found = (symbol for symbol in scope.get_symbols() if symbol.is_global() and not symbol.is_local())
+    yield from (symbol.get_name() for symbol in found)
     for inner in scope.get_children():
         yield from _used_globals(inner)
 

@@ -64,7 +64,8 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 def _global_reads(table: symtable.SymbolTable) -> Iterator[str]:
     at_top = table.get_type() == "module"
     for symbol in table.get_symbols():
-        if symbol.is_referenced() and (symbol.is_global() or at_top):
+        # In a function that is named ``top``, `symtable` takes what is bound for global as well.
+        if symbol.is_referenced() and (at_top or (symbol.is_global() and not symbol.is_local())):
             yield symbol.get_name()
 
 

@@ -210,7 +210,8 @@ class _Security:
 # A program that shares a process with its tests can take expected values from there. So one that passes there and
 # reads such things is marked (`truegrade.grading.marks.READS_TESTS`). The text alone is looked at, nothing is
 # run. Access by names that are not in the text (``getattr(x, name)``, ``exec(text)``, ``__import__(name)``)
-# counts as well. What is not found is a program that is obfuscated further, by pickles for instance.
+# counts as well, and so does another function or class in the place of an attribute of what a program imports: its
+# tests may use that. What is not found is a program that is obfuscated further, by pickles for instance.
 
 _WORDS = pattern(
     r"_getframe|_current_(?:frames|exceptions)|currentframe|get(?:frameinfo|outerframes|innerframes|closurevars)"
@@ -218,12 +219,12 @@ _WORDS = pattern(
     r"|addaudithook|meta_path|path_hooks|f_(?:back|builtins|code|globals|locals|trace)|tb_frame"
     r"|(?:gi|cr|ag)_(?:frame|code)|co_(?:code|consts|names|varnames|freevars|cellvars|filename|positions)|CodeType"
     r"|__(?:code|closure|globals|builtins|self|subclasses|getattribute|main)__|cell_contents"
-    r"|get_(?:objects|referrers|referents)|builtins|_?ctypes|_pytest|/proc/"
+    r"|get_(?:objects|referrers|referents)|builtins|_?ctypes|_pytest|pluggy|/proc/"
 )
 """Names for which a program that does not look at its tests has hardly a use, not even in a text."""
 _MODULES = pattern(
-    r"__main__|_ctypes|_pytest|bdb|builtins|cffi|code|codeop|ctypes|dis|doctest|gc|linecache|marshal|mock|opcode"
-    r"|pdb|pytest|trace|tracemalloc|unittest"
+    r"__main__|_ctypes|_pytest|bdb|builtins|cffi|code|codeop|ctypes|dis|doctest|gc|iniconfig|linecache|marshal"
+    r"|mock|opcode|pdb|pluggy|pytest|trace|tracemalloc|unittest"
 )
 _INSPECT = pattern(r"is[a-z]+|signature|Signature|Parameter|BoundArguments|getfullargspec|getdoc|cleandoc")
 """What of `inspect` shows no source, frame or member."""
@@ -235,6 +236,8 @@ _WHOLE = frozenset({"sys", "inspect", "importlib"})
 """Modules of which single attributes are looked at, so that they may not be handed on."""
 _ALONE = _RUNS | _IMPORTS | _GETTERS | _NAMESPACES | _WHOLE
 """Names that are found wherever their use is not understood."""
+_STREAMS = frozenset({"stdin", "stdout", "stderr"})
+"""What programs replace of `sys` to read their own output."""
 _CALLED = frozenset({"modules", "__dict__"})
 """Attributes that are methods where they are called, such as the layers of a network."""
 
@@ -301,11 +304,28 @@ class _Search(ast.NodeVisitor):
     def __init__(self) -> None:
         self.found: set[str] = set()
         self.texts: list[str] = []
+        self._imported: set[str] = set()
+        """Names of what is imported, or is an attribute of that."""
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """Docstrings are words for people; ``exec(f.__doc__)`` is found as such."""
         if not isinstance(node.value, ast.Constant):
             self.visit(node.value)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Also where it replaces an attribute of what is imported, but by a constant."""
+        for target in (part for each in node.targets for part in ast.walk(each)):
+            if isinstance(target, ast.Name) and self._is_imported(node.value):
+                self._imported.add(target.id)
+            if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store):
+                own = isinstance(node.value, ast.Constant) or target.attr in _STREAMS
+                self._if(self._is_imported(target.value) and not own, ast.unparse(target))
+        self.generic_visit(node)
+
+    def _is_imported(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self._imported
 
     def visit_Compare(self, node: ast.Compare) -> None:
         """All but ``__name__ == "__main__"``."""
@@ -319,12 +339,14 @@ class _Search(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
+            self._imported.add(alias.asname or alias.name.partition(".")[0])
             self._module(alias.name, "import")
             self._if(alias.asname is not None and alias.name in _WHOLE, alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self._module(node.module or "", "import")
         for alias in node.names:
+            self._imported.add(alias.asname or alias.name)
             self._attribute(node.module, alias.name, "import")
             renamed = alias.asname is not None and alias.name in _ALONE
             self._if(renamed or (alias.name == "*" and node.module in _WHOLE), alias.name)
@@ -353,6 +375,8 @@ class _Search(ast.NodeVisitor):
             self.found |= {f"{name}()"} if text is None else _read(text)
         elif name in _IMPORTS:
             self._module(_text(node, 0), name)
+        elif name in ("setattr", "__setattr__") and node.args and self._is_imported(node.args[0]):
+            self.found.add(ast.unparse(node))
         elif name in _GETTERS:
             self._attribute(None, _text(node, 1 if name == "getattr" else 0), name)
         elif isinstance(node.func, ast.Attribute) and name in _CALLED:

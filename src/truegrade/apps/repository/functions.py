@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import base64
 import copy
+import doctest
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -25,8 +27,9 @@ from truegrade.sandbox.outcome import Outcome
 # -------------------- One run of a repository's tests in the jail, and what was recorded of each of its functions.
 
 
-_CALLS, _VALUES = 40, 12
-"""Different calls kept of a function; behind them those that give a parameter one of its first so many values."""
+_CALLS, _CALLS_OF_TESTS, _VALUES = 40, 200, 12
+"""Different calls kept of a function; then the first one of each test; then those that give a parameter one of its
+first so many values."""
 MOST_CHARS = 800
 """Characters of a call's arguments, and of what it returns."""
 _LOOKED_AT = 200
@@ -132,8 +135,10 @@ def record_tests(
         SandboxError: the machine failed.
     """
     tests = asked_of_pytest(tree, modules)
+    unnamed = {path: "pytest takes no path with [ or ::" for path in suite_files(tree) if not _may_be_asked(path)}
     if not tests:
-        return Recording(why_none="there are no tests: no test_*.py, *_test.py or doctest")
+        why = "there are no tests: no test_*.py, *_test.py or doctest"
+        return Recording(failed=unnamed, why_none=next((f"{path}: {unnamed[path]}" for path in unnamed), why))
     given = {
         "files": {path: base64.b85encode(content).decode() for path, content in laid_out(tree).items()},
         "import_root": import_root(tree),
@@ -141,6 +146,7 @@ def record_tests(
         "tests": tests,
         "options": {
             "calls": _CALLS,
+            "calls_of_tests": _CALLS_OF_TESTS,
             "values": _VALUES,
             "chars": MOST_CHARS,
             "looked_at": _LOOKED_AT,
@@ -151,14 +157,23 @@ def record_tests(
     outcome = sandbox.script(
         runner_source("recorder"), json.dumps(given), wall_s=4 * seconds, cpu_s=seconds + 3 * TEST_SECONDS
     )
-    return _read(outcome)
+    recording = _read(outcome)
+    return msgspec.structs.replace(recording, failed={**unnamed, **recording.failed})
 
 
 def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list[str]:
     """The files of a tree's tests; where there are none, what has pytest run its doctests; empty without any."""
     documented = [module.path for module in modules if ">>>" in module.text]
     doctests = ["--doctest-modules", "--doctest-continue-on-failure", *documented] if documented else []
-    return suite_files(tree) or doctests
+    suites = suite_files(tree)
+    return [f"./{path}" if path.startswith("-") else path for path in suites if _may_be_asked(path)] or (
+        [] if suites else doctests
+    )
+
+
+def _may_be_asked(path: str) -> bool:
+    """Whether pytest takes a path for one: what stands behind ``[`` or ``::`` is a test's."""
+    return "[" not in path and "::" not in path
 
 
 def laid_out(tree: SourceTree) -> dict[str, bytes]:
@@ -172,8 +187,8 @@ def _read(outcome: Outcome) -> Recording:
     try:
         told = msgspec.json.decode(outcome.stdout, type=_Told)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        last = outcome.stderr.strip().rpartition("\n")[2]
-        return Recording(why_none=f"the test run did not end: {outcome.status}: {outcome.detail or last}"[:300])
+        last = outcome.detail or outcome.stderr.strip().rpartition("\n")[2] or outcome.stdout[:200]
+        return Recording(why_none=f"the test run did not end: {last}"[:300])
     if not told.tests:
         first = next(
             (f"{name}: {why}" for name, why in told.failed.items()), f"pytest's exit code {told.exit_code}"
@@ -233,7 +248,10 @@ def case_of(call: RecordedCall, form: CallForm) -> RecordedCase:
     try:
         named, rest, more = evaluate(parse_expression(call.arguments))  # type: ignore[arg-type]  # or a fault
         first = form.places if rest else form.first
-        args = tuple(named[name] for name in first) + tuple(rest)
+        given = list(first)
+        while given and not rest and _is_default(given[-1], named[given[-1]], form.defaults):
+            given.pop()
+        args = tuple(named[name] for name in given) + tuple(rest)
         kwargs = {
             name: value
             for name, value in named.items()
@@ -262,6 +280,15 @@ def first_line_of(node: ast.stmt) -> int:
     """The line on which a statement begins, decorators included."""
     decorators = node.decorator_list if isinstance(node, _SCOPES) else []
     return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def examples_in(text: str) -> list[str]:
+    """The code of the doctest examples in any text."""
+    try:
+        return [example.source for example in doctest.DocTestParser().get_examples(text)]
+    except ValueError:  # an indentation that it takes for an error: line by line then
+        lines = [line.strip() for line in text.splitlines()]
+        return [line.removeprefix(">>>").strip() for line in lines if line.startswith(">>>")]
 
 
 class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,6 +345,18 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
         """Its recorded calls that came back, each as it would be written and as it was seen."""
         calls = self.seen.calls if self.seen is not None else ()
         return [(case_of(call, self.form), call) for call in calls if call.kind]
+
+    def examples(self) -> list[RecordedCase]:
+        """Calls of it in the examples of its docstring, those with literal arguments."""
+        found = []
+        for line in examples_in(ast.get_docstring(self.node) or ""):
+            with suppress(SyntaxError, ValueError, RecursionError):
+                for call in ast.walk(syntax.parse(line)):
+                    match call:
+                        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name == self.node.name:
+                            named = [(each.arg or "", evaluate(each.value)) for each in call.keywords]
+                            found.append(RecordedCase(tuple(map(evaluate, call.args)), dict(named)))
+        return [case for case in found if "" not in case.kwargs]  # it stands for a dictionary of them
 
     def why_not_outside(self, least: int = LEAST_CALLS) -> str:
         """Why it cannot be decided by calls, of which so many must be recorded; empty where it may be."""

@@ -23,9 +23,10 @@ def runner_source(module: str) -> str:
 
 
 def last_line(words: object) -> str:
-    """What pytest says of a failure in its first line that is marked so, else in its last one."""
+    """What pytest says of a failure in its first line that is marked so, else in the last that is not indented."""
     lines = [line for line in str(words).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith("E  ")][:1] or lines[-1:]
+    flush = [line for line in lines if not line[0].isspace()]
+    told = [line for line in lines if line.startswith("E  ")][:1] or flush[-1:] or lines[-1:]
     return " ".join(" ".join(told)[:640].removeprefix("E").split())[:160]
 
 

@@ -10,7 +10,6 @@ recorded call returned among the tests it returns alone, and no argument is chan
 from __future__ import annotations
 
 import ast
-import doctest
 import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from truegrade.apps.repository.deciding_mutants import (
     strength_tags,
     without_body,
 )
-from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall
+from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall, examples_in
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import (
     Answers,
@@ -43,6 +42,7 @@ from truegrade.apps.repository.replaying import (
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.builders.shapes import DictShape, ListShape, NumberShape, Shape, ShapeDrawer, TextShape, shape_of
 from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text, literal_text
+from truegrade.datasets.identity import without_docstrings
 from truegrade.extraction.parsing import evaluate, is_literal, quietly
 from truegrade.files import syntax
 from truegrade.grading.executor import Executor
@@ -91,7 +91,8 @@ class NearDrawer(ShapeDrawer):
         begin, end = sorted(self._random.randrange(len(base) + 1) for _ in range(2))
         letters = "".join(self._random.choice(shape.alphabet) for _ in range(self._random.randrange(1, 4)))
         middle = self._random.choice(("", letters, base[begin:end] * 2, base[begin:end][::-1]))
-        return (base[:begin] + middle + base[end:])[: max(shape.longest, 1)]
+        drawn = (base[:begin] + middle + base[end:])[: max(shape.longest, 1)]
+        return drawn or base  # an empty text is no neighbour of others
 
 
 def generate_cases(recorded: Sequence[RecordedCase], wanted: int, random: Random) -> list[RecordedCase]:
@@ -203,7 +204,7 @@ class TreeLiterals:
             self._take(text)
             if ">>>" not in text:
                 return
-        for line in _examples(text):
+        for line in examples_in(text):
             self._take(line)
 
     def _take(self, source: str) -> None:
@@ -238,22 +239,13 @@ def _text(node: ast.expr) -> str | None:
         return None
 
 
-def _examples(text: str) -> list[str]:
-    """The code of the doctest examples in any text."""
-    try:
-        return [example.source for example in doctest.DocTestParser().get_examples(text)]
-    except ValueError:  # an indentation that it takes for an error: line by line then
-        lines = [line.strip() for line in text.splitlines()]
-        return [line.removeprefix(">>>").strip() for line in lines if line.startswith(">>>")]
-
-
 # ---------------------------------------------------------- Calls that decide, and the problems that rest on them.
 
 
 LEAST_OUTCOMES = 3
-_GENERATED = 64
+_GENERATED = 90
 """Calls generated of a function, of which the deciding ones are chosen."""
-_MOST_RECORDED, _MOST_GENERATED = 24, 40
+_MOST_RECORDED, _MOST_GENERATED = 60, 60
 """Deciding calls of each sort."""
 _MOST_MUTANTS, _HELD_OUT = 32, 20
 """Of a function; of so many of them every second one measures the calls, and all others choose these."""
@@ -273,6 +265,8 @@ class DecidingCall(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     outcome: GivenOutcome
     generated: bool
+    shown: bool = False
+    """It is an example of the docstring, which the prompt shows."""
 
     @property
     def assertion(self) -> str:
@@ -299,8 +293,10 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     def tests(self) -> str:
         """The tests of its problems."""
         head = "import builtins as _plain\nfrom typing import Any, Callable\n"
-        parts = [inspect.getsource(equals_exactly), inspect.getsource(type_raised)]
-        return head + "\n\n".join(parts) + "\n\n" + "".join(call.assertion for call in self.calls)
+        tools = inspect.getsource(equals_exactly) + inspect.getsource(type_raised)
+        # In words for people a name may stand that the repository defines, and tests are thought to use.
+        tools = ast.unparse(without_docstrings(syntax.parse(tools)))
+        return f"{head}\n\n{tools}\n\n\n{''.join(call.assertion for call in self.calls)}"
 
     @property
     def held_out(self) -> list[TriedMutant]:
@@ -421,21 +417,25 @@ def repeating_calls(
         for case in (*near, *more)
         if not literals.hold(name, case) and (text := _text_of(name, case))
     ]
-    tried = [*recorded, *generated]
+    shown = {text: case for case in function.examples() if (text := _text_of(name, case))}
+    known = {text for _, text, _ in recorded}
+    unknown = [(case, text, None) for text, case in shown.items() if text not in known]
+    tried = [*recorded, *unknown, *generated]
+    ours = len(recorded) + len(unknown)
     replays = replay_calls(prefix, function.source, name, [case for case, _, _ in tried], jails)
     if replays.why_none:
         raise NotRecorded(f"it does not run without its repository: {replays.why_none}")
     if replays.changes:
         raise NotRecorded("it changes its arguments, which do not come back from another process")
     found = [
-        DecidingCall(case=case, text=text, outcome=outcome, generated=seen is None)
-        for (case, text, seen), outcome in zip(tried, replays.outcomes, strict=True)
+        DecidingCall(case=case, text=text, outcome=outcome, generated=number >= ours, shown=text in shown)
+        for number, ((case, text, seen), outcome) in enumerate(zip(tried, replays.outcomes, strict=True))
         if outcome is not None and (seen is None or decorated or _is_as_recorded(outcome, seen))
     ]
-    known = [call for call in found if not call.generated]
-    if len(known) < least:
+    standing = [call for call in found if not call.generated]
+    if len(standing) < least:
         raise NotRecorded(f"fewer than {least} recorded calls return plain values, and the same each time")
-    raised = {call.outcome.value for call in known if call.outcome.kind == "raised"}
+    raised = {call.outcome.value for call in standing if call.outcome.kind == "raised"}
     return [
         call
         for call in found
@@ -466,8 +466,9 @@ def _chosen(
 ) -> list[int]:
     """Calls that refuse many mutants and give many outcomes, in their order; half of them generated.
 
-    One after the other the one that refuses most mutants which none before it refuses; of equals the one that
-    brings most parameters another value, then one with a new outcome, then a generated one.
+    First those that the docstring shows; then one after the other the one that refuses most mutants which none
+    before it refuses; of equals the one that brings most parameters another value, then one with a new outcome,
+    then a generated one.
     """
     given = _values(function, [call.case for call in calls])
     taken_values: dict[str, set[str]] = {}
@@ -480,6 +481,7 @@ def _chosen(
         best = max(
             left,
             key=lambda one: (
+                calls[one].shown,
                 sum(one in refused[mutant] for mutant in alive),
                 sum(_is_wanted(taken_values.get(name, set()), value) for name, value in given[one].items()),
                 _outcome_key(calls[one]) not in outcomes,

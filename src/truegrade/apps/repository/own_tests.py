@@ -30,6 +30,7 @@ from truegrade.apps.repository.replaying import TwoJails
 from truegrade.apps.repository.source import (
     RepositoryFile,
     SourceTree,
+    import_root,
     imported_tops,
     installed_packages,
     suite_files,
@@ -128,7 +129,7 @@ class TestSide:
 
 def _names_of(path: str, tree: SourceTree) -> Iterator[str]:
     """The names by which tests may import a file."""
-    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    parts = path.removeprefix(import_root(tree)).removesuffix(".py").removesuffix("/__init__").split("/")
     if all(part.isidentifier() for part in parts):
         yield ".".join(parts)
         folder = path.rpartition("/")[0]

@@ -137,7 +137,8 @@ def _file_shown(kind: str, decided: Decider, executor: Executor) -> str:
     before, after = function.first_line - 1, lines[function.node.end_lineno or 0 :]
     if not function.is_method:
         return "".join([*lines[:before], f"{mutant.code}\n", *after])
-    code = indent(f"{mutant.code}\n", " " * function.node.col_offset)
+    margin = lines[function.node.lineno - 1].encode()[: function.node.col_offset].decode()
+    code = indent(f"{mutant.code}\n", margin)
     return "".join([*lines[: function.node.lineno - 1], code, *after])
 
 
@@ -187,7 +188,7 @@ def _row(
         method=_METHOD.format(own=own) if function.is_method else decorated,
         file=file.strip("\n"),
     )
-    hides = hidden.untold(prompt)
+    hides = hidden.untold(file)
     tags |= {HIDDEN: "yes", HIDES: ", ".join(hides)} if hides else {HIDDEN: "no"}
     row = {"packages": packages, **fields, "tags": tags}
     return BenchmarkRow(

@@ -10,11 +10,14 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import select
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,8 @@ _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"})
 """Audit events of a process that is started."""
+_MOST_ENDINGS = 5
+"""Tests that may end the process that runs them: each is left out, and the others are run again."""
 _RESUME_AT_START = 0
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 
@@ -163,9 +168,8 @@ class Hook:
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
         seen.last_test = self.test
         is_new = self._holds_new_value(seen, frame)
-        if not is_new and (
-            len(seen.calls) >= self._options["calls"] or seen.looked_at > self._options["looked_at"]
-        ):
+        room = self._options["calls" if seen.looked_at > 1 else "calls_of_tests"]
+        if not is_new and (len(seen.calls) >= room or seen.looked_at > self._options["looked_at"]):
             return
         arguments = _arguments(seen, frame)
         text = None if arguments is None else plain_within(arguments, self._options["chars"])
@@ -220,14 +224,20 @@ def _opnames() -> list[str]:
 class Plugin:
     """Tells the hook which test runs, and remembers how each ended."""
 
-    def __init__(self, hook: Hook, options: dict[str, Any], parent_answers: Callable[[], bool]) -> None:
-        self._hook, self._options = hook, options
+    def __init__(self, hook: Hook, given: dict[str, Any], parent_answers: Callable[[], bool]) -> None:
+        self._hook, self._options = hook, given["options"]
+        self._running, self._ending = given["running"], frozenset(given["ending"])
         self._has_parent, self._parent_answers = True, parent_answers
-        self._latest = time.monotonic() + 3 * options["seconds"]  # of tests that wait
-        self.tests = 0
+        self._latest = time.monotonic() + 3 * self._options["seconds"]  # of tests that wait
+        self.called = set[str]()
+        """Tests that ran; parts of one, as of `unittest.TestCase.subTest`, report under its name."""
         self.names: list[str] = []
-        self.failed: dict[str, str] = {}
+        self.failed = dict.fromkeys(given["ending"], "it ends the process that runs it")
         self.cut = False
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out the tests that ended a run before."""
+        items[:] = [item for item in items if item.nodeid not in self._ending]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -237,6 +247,9 @@ class Plugin:
             self.cut = True
             item.session.shouldstop = "out of time"
         self.names.append(item.nodeid)
+        with suppress(OSError):  # a test may close what it finds open
+            os.ftruncate(self._running, 0)
+            os.pwrite(self._running, item.nodeid.encode("utf-8", "backslashreplace"), 0)
         self._hook.test = len(self.names) - 1
         yield
         if self._has_parent and not self._parent_answers():
@@ -265,7 +278,8 @@ class Plugin:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Remember how it ended."""
-        self.tests += report.when == "call"
+        if report.when == "call":
+            self.called.add(report.nodeid)
         if report.failed:
             self.failed.setdefault(report.nodeid, last_line(report.longrepr))
 
@@ -283,7 +297,8 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
     """Lay out the tree, run its tests once and say what was seen.
 
     Args:
-        given: the tree and the bounds.
+        given: the tree and the bounds; ``running``, a file that is told which test runs; ``ending``, tests to
+            leave out.
         parent_answers: whether the process lives by which this one was started, and which a test may end.
     """
     root = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
@@ -293,16 +308,21 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
     hook = Hook(f"{root}/", set(given["modules"]), given["options"])
     sys.addaudithook(hook.audit)
     for arguments in main_arguments(root, given["tests"]):
-        plugin = Plugin(hook, given["options"], parent_answers)
-        try:
-            code = int(pytest.main(arguments, plugins=[plugin]))
-        except (SystemExit, TooLong) as error:
-            code, plugin.failed[""] = 3, f"{type(error).__name__}: {error}"
-        if code != pytest.ExitCode.USAGE_ERROR:
-            break
+        plugin = Plugin(hook, given, parent_answers)
+        with tempfile.TemporaryFile() as errors:
+            os.dup2(errors.fileno(), 2)
+            try:
+                code = int(pytest.main(arguments, plugins=[plugin]))
+            except (SystemExit, TooLong) as error:
+                code, plugin.failed["pytest"] = 3, f"{type(error).__name__}: {error}"
+            if code != pytest.ExitCode.USAGE_ERROR:
+                break
+            errors.seek(0)
+            if said := last_line(errors.read().decode("utf-8", "replace")):
+                plugin.failed["pytest"] = said
     return {
         "exit_code": code,
-        "tests": plugin.tests,
+        "tests": len(plugin.called),
         "failed": dict(sorted(plugin.failed.items())),
         "cut": plugin.cut,
         "names": plugin.names,
@@ -329,13 +349,42 @@ def main() -> None:
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
+    given["ending"] = []
+    text = b""
+    with tempfile.TemporaryFile() as running:
+        given["running"] = running.fileno()
+        while not text and len(given["ending"]) <= _MOST_ENDINGS:
+            text = told_by_fork(given)
+            running.seek(0)
+            name = running.read().decode()
+            if not name or name in given["ending"]:
+                break
+            given["ending"].append(name)
+    with os.fdopen(out, "wb") as stream:
+        stream.write(text or f"it ended at {', '.join(given['ending']) or 'its start'}".encode())
+
+
+def told_by_fork(given: dict[str, Any]) -> bytes:
+    """What `record` says in a fork, as JSON; nothing where a test ends that."""
     read, write = os.pipe()
-    if not os.fork():
+    pid = os.fork()
+    if not pid:
         os.close(read)
         text = json.dumps(record(given, go_on_in_fork())).encode("utf-8", "backslashreplace")
         with os.fdopen(write, "wb") as stream:
             stream.write(len(text).to_bytes(8, "big") + text)
         os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as answer, os.fdopen(out, "wb") as stream:
-        stream.write(answer.read(int.from_bytes(answer.read(8), "big")))  # what tests left running keeps it open
+    told, has_ended = bytearray(), False
+    while len(told) < 8 or len(told) < 8 + int.from_bytes(told[:8], "big"):
+        if select.select([read], [], [], 0.1)[0]:  # what tests left running may keep it open
+            part = os.read(read, 1 << 20)
+            told += part
+            if not part:
+                break
+        elif has_ended:
+            break
+        else:
+            has_ended = os.waitpid(pid, os.WNOHANG)[0] == pid
+    os.close(read)
+    return bytes(told[8:])

@@ -10,6 +10,8 @@ from random import Random
 from truegrade.apps.repository.functions import ParsedModule
 from truegrade.files import syntax
 
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+
 
 def suite_text(files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]], *, exact: bool) -> str:
     """Fixtures and tests of files in one module: of the tests those that are wanted, by ``Class.test``.
@@ -29,7 +31,8 @@ def suite_text(files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]], 
     there: set[str] = set()
     bound: set[str] = set()
     for number, (modules, wanted) in enumerate(files):
-        fresh = [node for node in _wanted_of(modules, wanted, exact, futures) if ast.dump(node) not in there]
+        whole = _with_fixtures_apart([*_wanted_of(modules, wanted, exact, futures)])
+        fresh = [node for node in whole if ast.dump(node) not in there]
         clashing = {name for node in fresh for name in _bound_by(node)} & bound
         if clashing:
             fresh = _renamed(fresh, {name: f"{name}_{number + 1}" for name in clashing})
@@ -55,6 +58,23 @@ def _wanted_of(
                 futures |= dict.fromkeys(alias.name for alias in node.names)
             elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
                 yield node
+
+
+def _with_fixtures_apart(nodes: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements, changed: a fixture that another one of its name asks for has another name there."""
+    latest: dict[str, tuple[int, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+    for node in nodes:
+        if not isinstance(node, _FUNCTIONS) or not any("fixture" in ast.dump(x) for x in node.decorator_list):
+            continue
+        count, above = latest.get(node.name, (0, None))
+        if above is not None and any(one.arg == node.name for one in node.args.args):
+            above.name = f"{node.name}_above_{count}"
+            decorators, node.decorator_list = node.decorator_list, []
+            name = node.name
+            _Renaming({name: above.name}).visit(node)
+            node.name, node.decorator_list = name, decorators
+        latest[node.name] = count + 1, node
+    return nodes
 
 
 def _bound_by(node: ast.stmt) -> Iterator[str]:
@@ -134,7 +154,7 @@ class _Absolute(ast.NodeTransformer):
     """Makes relative imports absolute."""
 
     def __init__(self, module: ParsedModule) -> None:
-        parts = module.file.path.removesuffix(".py").removesuffix("/__init__").split("/")
+        parts = module.file.dotted.split(".")
         self._package = parts if module.file.is_package else parts[:-1]
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:

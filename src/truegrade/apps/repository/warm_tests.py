@@ -104,6 +104,8 @@ class Server:
 
     def __init__(self, session: Any, root: str) -> None:
         self._root = root
+        self.failed_parts: list[str] = []
+        """What `unittest.TestCase.subTest` and its like said of parts of the running test that failed."""
         self._versions = 1_000_000_000
         self.items = {item.nodeid: item for item in session.items}
         self._limits: dict[str, tuple[float, float]] = {}
@@ -174,7 +176,8 @@ class Server:
             before = file.read()
         begin, end = place["lines"]
         lines = before.split(b"\n")
-        lines[begin - 1 : end] = [b" " * place["column"] + line.encode() for line in code.splitlines()]
+        margin = lines[begin - 1][: place["column"]]  # where decorators and definition begin
+        lines[begin - 1 : end] = [margin + line.encode() for line in code.splitlines()]
         try:
             self._write(path, b"\n".join(lines))
             yield
@@ -195,10 +198,11 @@ class Server:
             name = left.pop(0)
             self._begin_limits(name)
             began, cpu = time.monotonic(), time.process_time()
+            self.failed_parts.clear()
             reports = runtestprotocol(self.items[name], log=False, nextitem=self.items[left[0]] if left else None)
-            failed = [report for report in reports if report.failed]
+            failed = [last_line(report.longrepr) for report in reports if report.failed] + self.failed_parts
             took = time.process_time() - cpu, time.monotonic() - began
-            tell([name, "failed" if failed else "passed", *took, last_line(failed[0].longrepr) if failed else ""])
+            tell([name, "failed" if failed else "passed", *took, failed[0] if failed else ""])
             if failed and not go_on:
                 return
 
@@ -281,6 +285,7 @@ class TakesOver:
 
     def __init__(self, given: dict[str, Any], root: str) -> None:
         self._given, self._root = given, root
+        self._server: Server | None = None
         self.answer: dict[str, Any] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -291,12 +296,17 @@ class TakesOver:
                 importlib.import_module(dotted)
             except BaseException:  # it may need what is not there; its functions are then not found
                 continue
-        server = Server(session, self._root)
+        self._server = server = Server(session, self._root)
         if "seed" in self._given:
             self.answer = survey(server, self._given)
         else:
             self.answer = measure(server, self._given)
         return True
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Remember the parts of a test that failed; of tests themselves nothing is logged."""
+        if report.failed and self._server is not None:
+            self._server.failed_parts.append(last_line(report.longrepr))
 
 
 def survey(server: Server, given: dict[str, Any]) -> dict[str, Any]:
