@@ -331,6 +331,28 @@ def test_a_row_whose_tests_accept_a_wrong_program_is_left_out(at):
     assert again.exit_code == 0 and truegrade.load("r").manifest.excluded == faults
 
 
+def test_a_wrong_program_that_never_runs_says_nothing_of_the_tests(at):
+    """Else a right one in a fence, or by another name, would pass for one that the tests refuse."""
+    never = {"double": "```python\ndef double(x): return x + x\n```", "7": "    return (x + 1\n"}
+    rows = [{**row, "wrong": [never[str(row["id"])]]} for row in (DOUBLE, INC)]
+    named = {**DOUBLE, "id": "named", "wrong": ["def twice(x): return x + x"]}
+    path = write(at, *rows, named, ECHO)
+    done = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "r"])
+    assert done.exit_code == 0 and "of 1 problem" in done.stdout, done.stdout + done.stderr
+    assert done.stderr.count("never runs (") == 3 and "give a program that runs, without a fence" in done.stderr
+
+
+def test_every_row_at_fault_is_named(at):
+    path = write(at, ECHO, *({**DOUBLE, "id": f"row {n}", "prompt": ""} for n in range(7)))
+    done = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "r"])
+    assert done.exit_code == 0 and done.stderr.count("field 'prompt': is empty") == 5
+    assert "7 rows are left out in all, these too: " in done.stderr
+    assert "my.jsonl, line 7, " in done.stderr and "my.jsonl, line 8\n" in done.stderr
+    write(at, *({**DOUBLE, "id": f"row {n}", "wrong": ["def double(x): return x + x"]} for n in range(7)))
+    done = CliRunner().invoke(main, ["run", str(path), "--model", "baseline/reference", "--out", "other"])
+    assert done.exit_code == 2 and done.stderr.count("the tests accept it") == 5 and "; and 2 more" in done.stderr
+
+
 def test_wrong_programs_may_import_what_the_run_offers(at):
     """Without it the reference does not pass, and the row is left out."""
     row = {

@@ -196,7 +196,8 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
             faults[changed_id] = fault
             del problems[changed_id]
     if not problems:
-        raise next(iter(faults.values()), BadRecord(path, "holds no rows; write one JSON object a line"))
+        none = BadRecord(path, "holds no rows; write one JSON object a line")
+        raise min(faults.values(), key=lambda fault: fault.line or 0, default=none)
     return Benchmark(
         name=name,
         problems=tuple(problems.values()),

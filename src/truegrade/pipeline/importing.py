@@ -214,7 +214,9 @@ def benchmark_of(source: SourceFile, importer: Importer) -> str:
         found = [name for pattern, name in _IDS if pattern.search(source.head)]
         if len(found) == 1:
             return found[0]
-        raise UserError(f"{source.path} does not record its benchmark; give `benchmark`, such as humaneval")
+        raise UserError(
+            f"{source.path} does not record its benchmark; give `benchmark`, such as humaneval or your own file"
+        )
     name = importer.answers(source)
     known_benchmark(name)
     return name

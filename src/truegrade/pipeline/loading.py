@@ -73,11 +73,12 @@ def _load(
 
 
 def tell_rows(faults: Collection[str], notice: Notice) -> None:
-    """Name the first rows of a file that are left out, and say how many there are."""
+    """Name rows of a file that are left out, the first with what is at fault."""
     for fault in [*faults][:_SHOWN]:
         notice(f"left out: {fault}")
     if len(faults) > _SHOWN:
-        notice(f"{len(faults)} rows are left out in all; the first {_SHOWN} are named")
+        places = [fault.partition(", field ")[0].partition(": ")[0] for fault in [*faults][_SHOWN:]]
+        notice(f"{len(faults)} rows are left out in all, these too: {first_few(places, _SHOWN_PLACES)}")
 
 
 def load_for(
@@ -350,7 +351,7 @@ ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".eval")
 """Of files that may hold completions."""
 _PROGRAM = re.compile(r"(?:(?P<set>.*)/)?(?P<name>[A-Za-z]+)_(?P<number>\d+)/(?P<sample>\d+)\.py")
 """A sample as evalplus publishes it: ``SET/HumanEval_0/0.py`` (evalplus/evalplus@26d6d00, its release v0.1.0)."""
-_SHOWN = 5
+_SHOWN, _SHOWN_PLACES = 5, 100
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from truegrade.pipeline.grade import Grader
 from truegrade.profiles import find_profile
 from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
 
+_SHOWN = 5
+_NEVER_RUNS = frozenset({Reason.SYNTAX_ERROR, Reason.NO_CODE})
+
 
 def rows_at_fault(problems: Iterable[Problem], grader: Grader) -> dict[str, str]:
     """Why rows that carry wrong programs are left out, by their ids; `strict` judges these and the reference.
@@ -31,7 +34,9 @@ def rows_at_fault(problems: Iterable[Problem], grader: Grader) -> dict[str, str]
     verdicts = list(grader.verdicts(starmap(_completion, programs), asked, find_profile("strict")))
     found = dict(_faults(asked, sorted(verdicts, key=lambda one: one.sample, reverse=True)))
     if len(found) == len(given):
-        raise UserError(f"no problem is left: {next(iter(found.values()))}")
+        why = [found[problem.id] for problem in given]
+        more = [f"and {len(why) - _SHOWN} more"] if len(why) > _SHOWN else []
+        raise UserError(f"no problem is left: {'; '.join([*why[:_SHOWN], *more])}")
     return {problem: found[problem] for problem in asked if problem in found}
 
 
@@ -53,12 +58,22 @@ def _faults(asked: dict[str, Problem], verdicts: list[Verdict]) -> Iterator[tupl
             yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': the tests accept it; {advice}"
         elif one.sample >= 0 and one.reason is Reason.GRADER_ERROR:
             yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': cannot be judged: {one.detail}"
+        elif one.sample >= 0 and _never_ran(one, getattr(asked[one.problem_id].task, "entry_point", "")):
+            advice = "give a program that runs, without a fence"
+            why = f"never runs ({one.detail or one.reason}), and so says nothing of the tests; {advice}"
+            yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': {why}"
         elif one.sample < 0 and not one.passed:
             why = one.detail or one.reason
             yield (
                 one.problem_id,
                 f"{place}, field 'reference': does not pass the tests: {why}; correct it, or them",
             )
+
+
+def _never_ran(verdict: Verdict, entry_point: str) -> bool:
+    """Whether a program is none, does not define what is called, or imports what is not there."""
+    lacks = (f"NameError: name {entry_point!r} is not defined", "ModuleNotFoundError")
+    return verdict.reason in _NEVER_RUNS or verdict.detail.startswith(lacks)
 
 
 def _completion(problem: Problem, number: int, program: str) -> Completion:

@@ -40,24 +40,23 @@ def tier_of(marks: Iterable[str]) -> Tier:
 
 
 def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: VerdictTable) -> list[TierRate]:
-    """One rate for each tier; none where there are no suites, or the profile does not judge outside.
+    """One rate for each tier; none where no problem is a suite, or the profile does not judge outside.
 
-    A rate is over all problems that are judged outside, or over all others.
+    A rate is over all problems that are judged outside, or over all others: suites, and what stands beside them.
 
     Args:
         profile: says which verdicts are samples and passes.
         problems: by id.
         outcomes: verdicts by problem.
     """
-    suites = {name: problem for name, problem in problems.items() if isinstance(problem.task, SuiteTask)}
-    if not profile.judges_outside or not suites:
+    if not profile.judges_outside or not any(isinstance(one.task, SuiteTask) for one in problems.values()):
         return []
-    shown = {name: counted(outcomes.get(name, ())) for name in suites}
+    shown = {name: counted(outcomes.get(name, ())) for name in problems}
     apart = {name for name, samples in shown.items() if any(TESTS_INSIDE in each.marks for each in samples)}
     tiers: tuple[Tier, ...] = ("outside", "inside")
     found = []
     for tier in tiers:
-        tallies = {name: _tally(profile, suites[name], shown[name], tier) for name in suites}
+        tallies = {name: _tally(profile, problems[name], shown[name], tier) for name in problems}
         over = [tally for name, tally in tallies.items() if (name in apart) == (tier != "outside")]
         found.append(
             TierRate(

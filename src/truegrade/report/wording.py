@@ -164,7 +164,7 @@ def passes(found: ProfileCount) -> str:
 
 
 def tiers(profile: ProfileSummary) -> str | None:
-    """How many passes of suites rest on tests outside the program and on tests beside it, in one line.
+    """How many passes rest on tests outside the program and on tests beside it, in one line.
 
     Passes outside are over the problems that are judged so, the others over the other problems. None where the
     profile does not tell them apart.

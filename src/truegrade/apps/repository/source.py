@@ -98,7 +98,7 @@ def read_tree(place: str) -> SourceTree:
     """
     path = Path(place).expanduser()
     try:
-        if path.is_dir():
+        if path.is_dir() and place.strip():  # no name is no folder either
             return _of_folder(path)
         if path.is_file():
             return _of_file(path)
@@ -108,7 +108,7 @@ def read_tree(place: str) -> SourceTree:
         return _of_installed(metadata.distribution(place))
     except (metadata.PackageNotFoundError, ValueError):
         raise UserError(
-            f"{place}: no such file or folder, and no installed package of that name; give a checkout, an sdist, a"
+            f"{place or repr(place)}: no such file or folder, and no installed package of that name; give a checkout, an sdist, a"
             " wheel, a Python file, or install the package"
         ) from None
 
