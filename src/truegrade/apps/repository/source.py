@@ -108,8 +108,8 @@ def read_tree(place: str) -> SourceTree:
         return _of_installed(metadata.distribution(place))
     except (metadata.PackageNotFoundError, ValueError):
         raise UserError(
-            f"{place or repr(place)}: no such file or folder, and no installed package of that name; give a checkout, an sdist, a"
-            " wheel, a Python file, or install the package"
+            f"{place or repr(place)}: no such file or folder, and no installed package of that name; give a"
+            " checkout, an sdist, a wheel, a Python file, or install the package"
         ) from None
 
 
