@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from support.repository_package import write_package
 from truegrade.apps.repository.drawing import (
     ANY,
     BYTES,
@@ -17,6 +18,9 @@ from truegrade.apps.repository.drawing import (
     shape_of,
     vocabulary_of,
 )
+from truegrade.apps.repository.functions import ParsedModule
+from truegrade.apps.repository.programs import Repository
+from truegrade.apps.repository.source import read_modules, read_tree
 from truegrade.builders.shapes import DictShape, ExactShape, ListShape, NumberShape, RecordShape, UnionShape
 from truegrade.datasets.executions import NotRecorded
 
@@ -61,6 +65,22 @@ def test_parameters_without_annotation():
         shapes("def f(): return 1")
     with pytest.raises(NotRecorded, match="no literal can be: a: Path"):
         shapes("def f(a: Path): return 1")
+
+
+def test_aliases_of_other_modules_tell_types(tmp_path):
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/_types.py": "from typing import Union\nText = str\nStrOrBytes = Union[Text, bytes]\n",
+        "pkg/m.py": "from pkg._types import StrOrBytes as Given\n\n\ndef f(text: Given):\n    return text\n",
+    }
+    modules, _ = read_modules(read_tree(str(write_package(tmp_path, files))))
+    repository = Repository([*map(ParsedModule, modules)], {})
+    module = repository.modules["pkg/m.py"]
+    function = ast.parse("def f(text: Given): pass").body[0]
+    with pytest.raises(NotRecorded):
+        parameters_of(function, None, module.aliases)
+    [text] = parameters_of(function, None, repository.aliases(module))
+    assert text.shape == UnionShape((STR, BYTES))
 
 
 def test_a_stub_and_aliases_tell_types():

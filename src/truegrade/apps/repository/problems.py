@@ -227,7 +227,7 @@ def pure_function(place: FunctionPlace, repository: Repository) -> PureFunction:
         raise NotRecorded(place.outside_obstacle)
     module = repository.modules[place.module.path]
     try:
-        parameters = parameters_of(node, module.stubs.get(node.name), module.aliases)
+        parameters = parameters_of(node, module.stubs.get(node.name), repository.aliases(module))
         program = repository.program(module, node)
     except (RecursionError, SyntaxError) as error:
         raise NotRecorded(f"it cannot be rewritten: {error}") from None

@@ -104,6 +104,16 @@ class Repository:
         package = package[: len(package) - node.level + module.is_package]
         return self._by_name.get(".".join([*package, *([node.module] if node.module else [])]))
 
+    def aliases(self, module: RepositoryModule) -> dict[str, ast.expr]:
+        """What a module's names for types stand for, those that it imports from others of the repository too."""
+        found: dict[str, ast.expr] = {}
+        for node in module.imports:
+            if (target := self.imported(module, node)) is not None:
+                names = {alias.name: alias.asname or alias.name for alias in node.names}
+                found |= target.aliases  # which its own aliases may name
+                found |= {names[name]: value for name, value in target.aliases.items() if name in names}
+        return found | module.aliases
+
 
 class RepositoryModule:
     """The top level of a module: what each name stands for."""
@@ -113,6 +123,7 @@ class RepositoryModule:
         self.stubs = {node.name: node for node in _defined(stub)} if stub is not None else {}
         self.aliases = {**_aliases(tree), **(_aliases(stub) if stub is not None else {})}
         """Names that module or stub give to expressions; an annotation may be one."""
+        self.imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         self._stars = [
             node for node in tree.body if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
         ]
