@@ -12,7 +12,14 @@ from math import comb
 from statistics import median
 from typing import NamedTuple
 
-from truegrade.apps.assay.batch_rules import BEGINNINGS, CONDITIONS, Condition, Key, PlaceInBatch
+from truegrade.apps.assay.batch_rules import (
+    BEGINNINGS,
+    CONDITIONS,
+    Condition,
+    Key,
+    PlaceInBatch,
+    first_characters,
+)
 
 _LEAST_FLIPS = 3
 _TOLD_APART, _BY_BOTH, _LEAST_TOLD = 3, 5, 2
@@ -25,20 +32,12 @@ _ALIKE: Mapping[str, Key] = {
     "all but its operators": lambda one: one.words,
     "all but its numbers": lambda one: one.numberless,
     "its names": lambda one: one.names,
-    **{f"its first {n} characters": lambda one, n=n: one.start[:n] for n in sorted(BEGINNINGS, reverse=True)},
+    **{f"its first {size} characters": first_characters(size) for size in sorted(BEGINNINGS, reverse=True)},
     "its first line": lambda one: one.start.partition("\n")[0],
     "its length": lambda one: one.chars,
     "its number of lines": lambda one: one.lines,
 }
 """What a reply may have in common with an earlier one."""
-
-
-class Feature(NamedTuple):
-    """Something that is true of some replies, those whose bit is set."""
-
-    phrase: str
-    """Behind "a right reply"."""
-    of: int
 
 
 class _Number(NamedTuple):
@@ -107,19 +106,19 @@ _OF_REPLY: Mapping[str, Condition] = {
 }
 
 
-def _features(places: Sequence[PlaceInBatch]) -> Iterator[Feature]:
-    """Simple ones first: of several that are true of the same replies the first is told."""
+def _features(places: Sequence[PlaceInBatch]) -> Iterator[tuple[str, int]]:
+    """What is true of some replies, behind "a right reply", and these as bits; simple ones first."""
     both = {**CONDITIONS, **_OF_REPLY}
     for phrase, condition in both.items():
-        yield Feature(phrase, _mask(map(condition, places)))
+        yield phrase, _mask(map(condition, places))
     for phrase, condition in both.items():
-        yield Feature(f"not {phrase}", _mask(not condition(it) for it in places))
+        yield (f"not {phrase}", _mask(not condition(it) for it in places))
     for number, each in enumerate(_NUMBERS):
         values = [each.value(it) for it in places]
         for low, high in zip(known := sorted({*values}), known[1:], strict=False):
             edge = high if number in _FROM_ZERO else low
-            yield Feature(each.at_least.format(high), _mask(value >= high for value in values))
-            yield Feature(each.at_most.format(edge), _mask(value <= low for value in values))
+            yield (each.at_least.format(high), _mask(value >= high for value in values))
+            yield (each.at_most.format(edge), _mask(value <= low for value in values))
     for where in ("right before it", "before it", "beside it"):
         for side in (True, False):
             for same_problem in (False, True):
@@ -127,7 +126,7 @@ def _features(places: Sequence[PlaceInBatch]) -> Iterator[Feature]:
                 whose += " to the same problem" if same_problem else ""
                 for what, key in _ALIKE.items():
                     holds = _like(key, side, where=where, same_problem=same_problem)
-                    yield Feature(f"that shares {what} with {whose}", _mask(map(holds, places)))
+                    yield (f"that shares {what} with {whose}", _mask(map(holds, places)))
 
 
 def _mask(holds: Iterable[bool]) -> int:
@@ -159,9 +158,9 @@ def _told_apart(places: Sequence[PlaceInBatch], flips: int) -> str:
     """The first feature, or the first two, that tell flips from the rest; else one with which all flip."""
     whole = (1 << len(places)) - 1
     known: dict[int, str] = {}
-    for one in _features(places):
-        if one.of not in (0, whole):
-            known.setdefault(one.of, one.phrase)
+    for phrase, of in _features(places):
+        if of not in (0, whole):  # of several that are true of the same replies the first is told
+            known.setdefault(of, phrase)
     pairs = {
         first & other: f"{known[first]} and {known[other]}"
         for first, other in combinations(known, 2)

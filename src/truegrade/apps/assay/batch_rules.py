@@ -46,7 +46,8 @@ BEGINNINGS = (20, 30, 40, 50, 64, 80, 100)
 """Numbers of characters of which a beginning may be taken for a reply."""
 
 
-def _first_characters(size: int, *, of_problem: bool = False) -> Key:
+def first_characters(size: int, *, of_problem: bool = False) -> Key:
+    """A beginning of a reply, whatever its problem or of one."""
     return lambda one: (one.problem_id if of_problem else "", one.start[:size])
 
 
@@ -64,9 +65,9 @@ KEYS: Mapping[str, Key] = {
     "of the same names": lambda one: one.names,
     "to a problem of the same names": lambda one: (one.problem_id, one.names),
     "that begin with the same line": lambda one: one.start.partition("\n")[0],
-    **{f"whose first {size} characters are alike": _first_characters(size) for size in BEGINNINGS},
+    **{f"whose first {size} characters are alike": first_characters(size) for size in BEGINNINGS},
     **{
-        f"to a problem whose first {size} characters are alike": _first_characters(size, of_problem=True)
+        f"to a problem whose first {size} characters are alike": first_characters(size, of_problem=True)
         for size in BEGINNINGS
     },
 }

@@ -12,7 +12,7 @@ from typing import get_args
 
 from msgspec import structs
 
-from truegrade.apps.assay import paying
+from truegrade.apps.assay import causes, paying
 from truegrade.apps.assay.acceptance import (
     NATURAL,
     REFERENCE,
@@ -131,7 +131,7 @@ class _GraderOnBenchmark:
         self._acceptance = Acceptance(probes, verdicts, pass_at)
         self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
         self._unearned = paying.UnearnedPrograms(probes, self._acceptance, own)
-        self._another = paying.judged_by_another(probes, self._acceptance, self._steadiness.explains)
+        self._another = causes.judged_by_another(probes, self._acceptance, self._steadiness.explains)
         references = {
             one.problem_id: one for one in reversed(probes) if one.kind == "right" and one.origin == REFERENCE
         }
@@ -307,11 +307,11 @@ class _GraderOnBenchmark:
         return [probe for probe in self._probes if self._own.get(probe.id) is not True]
 
     @cached_property
-    def _text(self) -> paying.Cause | None:
+    def _text(self) -> causes.Cause | None:
         """What of the text decides, unless an open channel or one kind of difference says as much of all."""
         if self._another is not None or any(record.open_by for record in self._channels):
             return None
-        text = paying.decided_by_text(self._not_right, self._acceptance)
+        text = causes.decided_by_text(self._not_right, self._acceptance)
         paid = {probe.id for probe in text.programs if paying.difference(probe)} if text is not None else set()
         told = any(paid <= {probe.id for probe in programs} for _, _, programs in self._kinds_overlooked)
         return None if told else text
@@ -328,14 +328,14 @@ class _GraderOnBenchmark:
             return [one for one in self._kinds_overlooked if one[0] in paying.MADE_APART]
         return self._kinds_overlooked
 
-    def _causes(self) -> list[paying.Cause]:
+    def _causes(self) -> list[causes.Cause]:
         """What decides verdicts in place of the program, and what right programs are refused for."""
         explains = self._steadiness.explains
-        refused: list[paying.Cause | None] = [
-            *paying.misread(paying.refused_kinds(self._probes, self._acceptance), explains)
+        refused: list[causes.Cause | None] = [
+            *causes.misread(causes.refused_kinds(self._probes, self._acceptance), explains)
         ]
         if len(refused) > 1:  # kinds that have one thing in common
-            refused = [paying.refused_by_text(self._probes, self._acceptance), *refused]
+            refused = [causes.refused_by_text(self._probes, self._acceptance), *refused]
         return [one for one in (self._another, self._text, *refused) if one is not None]
 
     def findings(self) -> list[AssayFinding]:

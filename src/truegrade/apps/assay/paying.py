@@ -7,14 +7,13 @@ them does better.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import fsum
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from truegrade.apps.assay.acceptance import (
     NATURAL,
@@ -24,10 +23,11 @@ from truegrade.apps.assay.acceptance import (
     Steadiness,
     solves_nothing,
 )
+from truegrade.apps.assay.causes import MANY, Alike, Cause
 from truegrade.apps.assay.cheats import CHANNELS, CLOSES
 from truegrade.apps.assay.measures import BatchMeasure, ShortestPaid, UnearnedPay
 from truegrade.apps.assay.probes.mutants import BEHIND, ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
-from truegrade.apps.assay.probes.right import FORMS, NEEDS, NO_FENCE
+from truegrade.apps.assay.probes.right import FORMS, NO_FENCE
 from truegrade.apps.assay.records import BY_CONSTRUCTION, DOES_NOT_END, Probe
 from truegrade.apps.assay.skipped_tests import skipped_in_common
 from truegrade.files import syntax
@@ -38,8 +38,6 @@ _BY_CHANCE = 0.01
 """Chance below which a grader that errs on all wrong programs alike accepts so many of one kind."""
 LEAST = 2
 """Accepted programs from which on a kind is told; of a kind that is made to be told apart all are enough."""
-MANY = 0.5
-"""Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
 NEAR, FAR = 1e-3, 10
 _LEAST_MUTANTS = 10
 _AS_OFTEN = 0.95
@@ -130,14 +128,6 @@ def _of_numbers(got: float, expected: float) -> str:
     return (
         f"returns a number at most {FAR} times too large or too small" if of_its_size else "returns another value"
     )
-
-
-class Alike(NamedTuple):
-    """Wrong programs that differ from right ones in one way."""
-
-    accepted: list[Probe]
-    number: int
-    """Of those with a verdict."""
 
 
 def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, Alike]:
@@ -231,72 +221,6 @@ def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
     return {**rest, f"{ONE_FAILS}{numbers}" if whichever else f"{_ON_TEST}{numbers} only": whole}
 
 
-def refused_kinds(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, Alike]:
-    """What a right program is written with, to those that are refused; the reference is accepted."""
-    found: dict[str, list[Probe]] = defaultdict(list)
-    for probe in probes:
-        fits = probe.kind == "right" and probe.label == "right" and probe.origin != REFERENCE
-        if fits and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
-            found[NEEDS.get(probe.origin, "is written in other words")].append(probe)
-    return {
-        kind: Alike([one for one in of if not acceptance.accepted(one)], len(of)) for kind, of in found.items()
-    }
-
-
-class Cause(NamedTuple):
-    """What decides a grader's verdicts in place of the program."""
-
-    code: str
-    sentence: str
-    programs: list[Probe]
-    """That are accepted for it, or right and refused."""
-    blurs: bool = False
-    """Whether what the programs do shows in no verdict then."""
-
-
-def misread(kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]) -> Iterator[Cause]:
-    """The kinds of right programs of which a grader refuses far more than of the others, each with a sentence."""
-    for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
-        others = [of for name, of in kinds.items() if name != kind]
-        refused, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
-        far_more = refused >= max(1, MANY * number) and 2 * rest * number < refused * among
-        if far_more and kind in NEEDS.values() and not by_chance(refused, number, len(kinds)):
-            said = f"every right program that {kind} ({refused} of {number})"
-            said = said if refused == number else f"{refused} of {number} right programs of one kind: {kind}"
-            yield Cause("refuses_kind", f"refuses {said}, and {rest} of {among} others", programs)
-
-
-def judged_by_another(
-    probes: Iterable[Probe], acceptance: Acceptance, by_chance: Callable[[int, int, int], bool]
-) -> Cause | None:
-    """Whether stubs are accepted behind a right program, and the same refused where none goes ahead of them."""
-    stubs: dict[tuple[str, str], dict[str, Probe]] = defaultdict(dict)
-    last: list[bool] = []
-    for probe in probes:
-        accepted = acceptance.accepted(probe)
-        if probe.order and accepted is not None and probe.problem_id not in acceptance.refused:
-            if probe.kind == "stub":
-                stubs[probe.problem_id, probe.origin][probe.order] = probe
-            elif probe.order == "wrong-first":
-                last.append(accepted)
-    pairs = [(one["right-first"], one["wrong-first"]) for one in stubs.values() if len(one) > 1]
-    paid = [behind for behind, alone in pairs if acceptance.stands(behind) and not acceptance.accepted(alone)]
-    if not paid or by_chance(len(paid), len(pairs), 1):
-        return None
-    names = ", ".join(dict.fromkeys(one.origin for one in paid))
-    refused = (
-        f", and {last.count(False)} of {len(last)} right programs behind stubs refused" if not all(last) else ""
-    )
-    what = "the verdict on" if any(one.origin == "none" for one in paid) else "what is left of"
-    return Cause(
-        "judged_by_another",
-        f"judges a program by {what} the one before it: {len(paid)} of {len(pairs)} stubs are accepted behind a"
-        f" right program ({names}) that are refused without one{refused}",
-        paid,
-        blurs=bool(refused),
-    )
-
-
 def batches_in_words(of: BatchMeasure | None) -> str:
     """What flips verdicts in batches, or that rewards are missing; empty where nothing does."""
     if of is None or not (of.flipped or of.short):
@@ -309,73 +233,6 @@ def batches_in_words(of: BatchMeasure | None) -> str:
         unknown = "says otherwise of replies than alone, by chance or for a reason that is not known"
         said.append(f"{of.cause or unknown}: {found}")
     return f"{'in batches' if of.at_once else 'in another order'} it {'; it '.join(said)}"
-
-
-_LEAST_DECIDED = 5
-"""Wrong programs accepted, and refused, of which one text may be said to decide."""
-
-
-def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
-    """The length, or a word, that tells the wrong programs that are accepted from those that are refused."""
-    sides: dict[bool, list[Probe]] = {True: [], False: []}
-    for probe in probes:
-        accepted, wrong = acceptance.accepted(probe), probe.label == "wrong" and not probe.tests
-        # Whether the tests refuse an accepted mutant, nobody asked.
-        wrong = wrong and (not accepted or probe.kind in ("stub", "cheat", "output"))
-        if wrong and accepted is not None and not probe.order and probe.problem_id not in acceptance.refused:
-            sides[accepted].append(probe)
-    paid, others = sides[True], sides[False]
-    of_outputs = all(probe.kind == "output" for probe in paid)  # of which a word is one of what changes outputs
-    what = _told_apart_by(paid, others, words=not of_outputs)
-    return Cause("decided_by_text", f"accepts every wrong program {what}", paid) if what else None
-
-
-def refused_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
-    """The length, or what stands in the text, that tells right programs that are refused from all others."""
-    sides: dict[bool, list[Probe]] = {True: [], False: []}
-    for probe in probes:
-        accepted = acceptance.accepted(probe)
-        fits = probe.kind == probe.label == "right" and probe.problem_id not in acceptance.refused
-        if fits and accepted is not None:
-            sides[accepted].append(probe)
-    refused, others = sides[False], sides[True]
-    what = _told_apart_by(refused, others, words=True)
-    return Cause("refuses_kind", f"refuses every right program {what}", refused) if what else None
-
-
-_SIGNS: Mapping[str, str] = MappingProxyType({"an empty line": "\n\n", "a tab": "\t", "a comment": "#"})
-
-
-def _told_apart_by(some: Sequence[Probe], others: Sequence[Probe], *, words: bool) -> str:
-    """What of their texts some programs have in common, and others lack, with their numbers; empty where there is
-    nothing, or where one side has too few."""
-    if min(len(some), len(others)) < _LEAST_DECIDED:
-        return ""
-    what = _length_apart(some, others) or _sign_apart(some, others) or (_word_apart(some, others) if words else "")
-    return what and f"{what} ({len(some)} of {len(some)}), and none of {len(others)} others"
-
-
-def _length_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
-    lengths, rest = ([len(probe.code) for probe in side] for side in (some, others))
-    if min(lengths) > max(rest):
-        return f"of {min(lengths)} characters and more"
-    return f"of {max(lengths)} characters and less" if max(lengths) < min(rest) else ""
-
-
-def _sign_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
-    found = (
-        f"with {name}"
-        for name, sign in _SIGNS.items()
-        if all(sign in one.code for one in some) and not any(sign in one.code for one in others)
-    )
-    return next(found, "")
-
-
-def _word_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
-    held = [frozenset(re.findall(r"\w+", probe.code)) for probe in some]
-    lacking = frozenset[str]().union(*(re.findall(r"\w+", probe.code) for probe in others))
-    shared = sorted(frozenset.intersection(*held) - lacking, key=lambda word: (-len(word), word))
-    return f"with the word {shared[0]}" if shared else ""
 
 
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
