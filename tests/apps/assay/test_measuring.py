@@ -474,6 +474,32 @@ def test_a_changed_output_differs_as_it_was_made(origin, kind):
     assert difference(made) == kind
 
 
+def test_wrong_programs_above_a_right_one_in_another_form_are_told():
+    """As of a reward whose bonus for a fence weighs more than a test."""
+    bare = [probe(name, "form", "no fence", origin="no fence", label="right") for name in ("p000", "p001")]
+    wrong = [probe(name, "output", number) for name in ("p000", "p001") for number in range(3)]
+    rows = {reference(): 1.3, reference("p001"): 1.3, **dict.fromkeys(bare, 1.0), **dict.fromkeys(wrong, 1.175)}
+    rows |= {wrong[0]: 0.3, wrong[3]: 0.0}
+    of, findings = measured(rows)
+    said = "gives 4 of 6 wrong programs more than a right one to the same problem"
+    assert f"{said}, such as one of no fence, which gets 1" in of.causes and codes(findings, "wrong_above_right")
+    rows |= dict.fromkeys(wrong, 0.9)
+    assert not codes(measured(rows)[1], "wrong_above_right")
+    refused = {**rows, **dict.fromkeys(bare, 0.2)}  # that it is refused is told elsewhere
+    assert not codes(measured(refused)[1], "wrong_above_right")
+
+
+@pytest.mark.parametrize(("wrong", "accepted"), [(0.4, 2), (0.95, 0)])
+def test_a_little_less_for_the_form_alone_is_no_refusal(wrong, accepted):
+    names = ("p000", "p001")
+    bare = [probe(name, "form", "no fence", origin="no fence", label="right") for name in names]
+    fenced = [probe(name, "form", "python", origin="python", label="right") for name in names]
+    others = [probe(name, "output", 1) for name in names]
+    rows = {reference(): 1.0, reference("p001"): 1.0, **dict.fromkeys(bare, 0.9), **dict.fromkeys(fenced, 1.0)}
+    of, _ = measured({**rows, **dict.fromkeys(others, wrong)})
+    assert of.forms == {"python": (2, 2), "no fence": (accepted, 2)}
+
+
 def test_what_flips_or_weak_tests_explain_is_no_cause():
     rows = {reference(): True, probe("p000", "mutant", "other"): False}
     raising = [

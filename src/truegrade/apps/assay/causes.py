@@ -91,6 +91,8 @@ def judged_by_another(
     )
 
 
+_LEAST_ABOVE = 2
+"""Wrong programs above right ones from which on that is told."""
 _LEAST_DECIDED = 5
 """Wrong programs accepted, and refused, of which one text may be said to decide."""
 
@@ -156,3 +158,30 @@ def _word_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
     lacking = frozenset[str]().union(*(re.findall(r"\w+", probe.code) for probe in others))
     shared = sorted(frozenset.intersection(*held) - lacking, key=lambda word: (-len(word), word))
     return f"with the word {shared[0]}" if shared else ""
+
+
+def wrong_above_right(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
+    """Whether wrong programs that are refused get more than a right reply that gets half of the reference's reward
+    or more: then form or style weighs more than a test."""
+    by_problem: dict[str, list[Probe]] = defaultdict(list)
+    for probe in probes:
+        if acceptance.score(probe) is not None and probe.problem_id not in acceptance.refused:
+            by_problem[probe.problem_id].append(probe)
+    above, tried, least = list[Probe](), 0, dict[float, Probe]()
+    for found in by_problem.values():
+        scores = {probe.id: acceptance.score(probe) or 0.0 for probe in found}
+        due = min((scores[probe.id] for probe in found if probe.origin == REFERENCE), default=0.0)
+        rights = [probe for probe in found if probe.kind in ("right", "form") and probe.label == "right"]
+        rights = [probe for probe in rights if 2 * scores[probe.id] >= due > 0]
+        wrong = [probe for probe in found if probe.label == "wrong" and not acceptance.accepted(probe)]
+        tried += len(wrong)
+        if rights:
+            lowest = min(rights, key=lambda probe: (scores[probe.id], probe.id))
+            more = [probe for probe in wrong if scores[probe.id] > scores[lowest.id]]
+            least |= {scores[lowest.id]: lowest} if more else {}
+            above += more
+    if len(above) < _LEAST_ABOVE:
+        return None
+    score, lowest = min(least.items(), key=lambda each: each[0])
+    said = f"gives {len(above)} of {tried} wrong programs more than a right one to the same problem"
+    return Cause("wrong_above_right", f"{said}, such as one of {lowest.origin}, which gets {score:g}", above)

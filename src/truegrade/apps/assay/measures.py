@@ -443,7 +443,9 @@ _RESTS_ON: Mapping[str, Callable[[GraderMeasure], object]] = MappingProxyType(
         **dict.fromkeys(("channel_open", "cheat_stays", "stub_like_cheat"), _cheats),
         **dict.fromkeys(("accepts_anything", "judged_by_another"), _of_class("stub")),
         **dict.fromkeys(("reference_refused", "refuses_kind", "right_refused"), _of_class("right")),
-        **dict.fromkeys(("decided_by_text", "overlooks_difference"), lambda measure: measure.differences),
+        **dict.fromkeys(
+            ("decided_by_text", "overlooks_difference", "wrong_above_right"), lambda measure: measure.differences
+        ),
         "depends_on_batch": lambda measure: measure.batches,
         "reads_other_messages": lambda measure: measure.turns,
         "flaky_verdict": lambda measure: measure.flips.sends,

@@ -336,7 +336,8 @@ class _GraderOnBenchmark:
         ]
         if len(refused) > 1:  # kinds that have one thing in common
             refused = [causes.refused_by_text(self._probes, self._acceptance), *refused]
-        return [one for one in (self._another, self._text, *refused) if one is not None]
+        above = causes.wrong_above_right(self._not_right, self._acceptance)
+        return [one for one in (self._another, self._text, above, *refused) if one is not None]
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""

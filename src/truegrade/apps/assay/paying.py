@@ -235,6 +235,8 @@ def batches_in_words(of: BatchMeasure | None) -> str:
     return f"{'in batches' if of.at_once else 'in another order'} it {'; it '.join(said)}"
 
 
+_LEAST_OF_FORM = 0.5
+"""Reward above which a right reply in another form is not refused, if no wrong one to its problem gets as much."""
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
 """Origin of a program to the share of its problem's own tests that it passes."""
 
@@ -244,9 +246,14 @@ def accepted_by_form(probes: Iterable[Probe], acceptance: Acceptance) -> dict[st
 
     Empty for a grader that accepts most of no form with a fence: it takes programs, not replies.
     """
-    found: dict[str, list[bool]] = defaultdict(list)
+    probes, found, wrong = list(probes), defaultdict[str, list[bool]](list), defaultdict[str, float](float)
+    for probe in probes:
+        if probe.label == "wrong" and (score := acceptance.score(probe)) is not None:
+            wrong[probe.problem_id] = max(wrong[probe.problem_id], score)
     for probe in probes:
         accepted = acceptance.accepted(probe)
+        if accepted is False and (score := acceptance.score(probe)) is not None:
+            accepted = score > max(wrong[probe.problem_id], _LEAST_OF_FORM)  # a little less for the form alone
         if probe.kind == "form" and accepted is not None and probe.problem_id not in acceptance.refused:
             found[probe.origin].append(accepted)
     if not any(2 * sum(answers) > len(answers) for name, answers in found.items() if name != NO_FENCE):

@@ -43,9 +43,8 @@ class HiddenBehaviour:
         words = [number for word, number in _WORDS.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
         numbers = {*figures, *map(abs, figures), *words}
         found: list[str] = []
-        for written, value in [one for one in self._details.items() if not _is_told(one[1], text, numbers)][
-            :_MOST_TRIED
-        ]:
+        unknown = [(name, value) for name, value in self._details.items() if not _is_told(value, text, numbers)]
+        for written, value in unknown[:_MOST_TRIED]:
             if self._decides(written, value):
                 found.append(written)
             if len(found) == _MOST_TOLD:
