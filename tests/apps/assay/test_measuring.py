@@ -482,7 +482,9 @@ def test_wrong_programs_above_a_right_one_in_another_form_are_told():
     rows |= {wrong[0]: 0.3, wrong[3]: 0.0}
     of, findings = measured(rows)
     said = "gives 4 of 6 wrong programs more than a right one to the same problem"
-    assert f"{said}, such as one of no fence, which gets 1" in of.causes and codes(findings, "wrong_above_right")
+    assert f"{said}, such as one of no fence, which gets 1" in words.answer(of) and codes(
+        findings, "wrong_above_right"
+    )
     rows |= dict.fromkeys(wrong, 0.9)
     assert not codes(measured(rows)[1], "wrong_above_right")
     refused = {**rows, **dict.fromkeys(bare, 0.2)}  # that it is refused is told elsewhere

@@ -39,6 +39,7 @@ PICKS: Mapping[str, Callable[[Verdicts], bool]] = {
     "the worst of them gets": all,
     "most of them get": lambda v: 2 * sum(v) > len(v),
     "half of them or more get": lambda v: 2 * sum(v) >= len(v),
+    "most of them get, or in a tie the first": lambda v: v[0] if 2 * sum(v) == len(v) else 2 * sum(v) > len(v),
 }
 
 

@@ -311,6 +311,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     batches: BatchMeasure | None = None
     """Of a foreign grader."""
     turns: TurnsMeasure | None = None
+    wrong_above_right: str = ""
+    """What is said of wrong programs that get more than right ones to the same problem."""
     """Of one that is handed replies as messages."""
 
     @property

@@ -186,6 +186,7 @@ class _GraderOnBenchmark:
             forgeable=unearned.all_paid > 0 or (self._batches is not None and self._batches.paid > 0),
             batches=self._batches,
             turns=self._turns,
+            wrong_above_right=self._above.sentence if self._above else "",
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences={
@@ -336,8 +337,11 @@ class _GraderOnBenchmark:
         ]
         if len(refused) > 1:  # kinds that have one thing in common
             refused = [causes.refused_by_text(self._probes, self._acceptance), *refused]
-        above = causes.wrong_above_right(self._not_right, self._acceptance)
-        return [one for one in (self._another, self._text, above, *refused) if one is not None]
+        return [one for one in (self._another, self._text, *refused) if one is not None]
+
+    @cached_property
+    def _above(self) -> causes.Cause | None:
+        return causes.wrong_above_right(self._not_right, self._acceptance)
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""
@@ -390,7 +394,7 @@ class _GraderOnBenchmark:
             *((True, "overlooks_difference", said, ()) for _, said, _ in self._overlooks()),
             *(
                 (True, one.code, one.sentence, [each.id for each in one.programs[:SHOWN]])
-                for one in self._causes()
+                for one in (*self._causes(), *filter(None, [self._above]))
             ),
             (unearned.loose, "looser_than_tests", loose, ()),
             (batches, "depends_on_batch", batches, ()),

@@ -89,8 +89,9 @@ def answer(measure: GraderMeasure) -> str:
     """
     alone = "replies were sent one at a time" if measure.one_at_a_time else ""
     once = "" if measure.forgeable and measure.unearned.all_paid else _paid_once(measure)
+    above = f"it {measure.wrong_above_right}" if measure.wrong_above_right else ""
     together = (_in_batches(measure), turns_in_words(measure.turns))
-    return "; ".join(filter(None, (_answer(measure), once, alone, *together)))
+    return "; ".join(filter(None, (_answer(measure), once, above, alone, *together)))
 
 
 def _paid_once(measure: GraderMeasure) -> str:
