@@ -43,25 +43,25 @@ def test_each_reading_is_told_from_all_others(name):
 
 def test_what_nobody_but_a_tool_solved_is_counted():
     found = judged(READINGS["judges the last message alone, whoever wrote it"])
-    assert (found.of_others, found.of_others_paid, found.right, found.refused) == (12, 9, 21, 9)
-    assert "9 of 12 right programs of a tool or a user alone are accepted" in turns_in_words(found)
+    assert (found.of_others, found.of_others_paid, found.right, found.refused) == (15, 9, 24, 9)
+    assert "9 of 15 right programs of a tool or a user alone are accepted" in turns_in_words(found)
 
 
 def test_no_rule_is_named_where_none_fits_or_nothing_was_said():
     unknown = judged(lambda turns: len(turns) == 2)
     assert unknown.cause == "" and "no known rule" in turns_in_words(unknown)
     silent = judged(lambda turns: None if len(turns) > 1 else True)
-    said = "of replies with several messages 42 got no verdict (grader_raised: ValueError)"
+    said = "of replies with several messages 48 got no verdict (grader_raised: ValueError)"
     assert (silent.cause, turns_in_words(silent)) == ("", said)
 
 
 def test_where_the_shape_does_not_decide_it_is_said_how_many_get_another_verdict():
     asked = iter(range(3 * len(SHAPES)))
     due = READINGS[DUE]
-    found = judged(lambda turns: due(turns) is (len(turns) == 1 or next(asked) % 11 > 0))
+    found = judged(lambda turns: due(turns) is (len(turns) == 1 or next(asked) % 12 > 0))
     assert not found.steady and found.cause == "" and found.otherwise == 4
     assert turns_in_words(found) == (
-        "4 of 42 replies with several messages get another verdict than the model's last program does alone"
+        "4 of 48 replies with several messages get another verdict than the model's last program does alone"
     )
     assert turns_in_words(judged(due)) == ""
 

@@ -474,6 +474,19 @@ def test_a_changed_output_differs_as_it_was_made(origin, kind):
     assert difference(made) == kind
 
 
+def test_right_programs_that_get_less_for_their_length_are_no_refused_ones():
+    names = ("p000", "p001")
+    rights = [probe(name, "right", number) for name in names for number in (1, 2, 3)]
+    wrong = [probe(name, "output", number) for name in names for number in (1, 2)]
+    rows = {reference(name): 0.76 for name in names} | {one: 0.5 + 0.05 * n for n, one in enumerate(rights)}
+    of, _ = measured({**rows, **dict.fromkeys(wrong, 0.3)})
+    assert (share(of, "right").accepted, share(of, "right").probes, of.with_bonus) == (8, 8, True)
+    of, _ = measured({**rows, **dict.fromkeys(wrong, 0.55)})  # a wrong one above a right one
+    assert share(of, "right").accepted == 2 and not of.with_bonus
+    of, _ = measured({**rows, rights[0]: 0.3, **dict.fromkeys(wrong, 0.1)})  # some tests refuse it
+    assert share(of, "right").accepted == 2
+
+
 def test_wrong_programs_above_a_right_one_in_another_form_are_told():
     """As of a reward whose bonus for a fence weighs more than a test."""
     bare = [probe(name, "form", "no fence", origin="no fence", label="right") for name in ("p000", "p001")]
@@ -482,9 +495,7 @@ def test_wrong_programs_above_a_right_one_in_another_form_are_told():
     rows |= {wrong[0]: 0.3, wrong[3]: 0.0}
     of, findings = measured(rows)
     said = "gives 4 of 6 wrong programs more than a right one to the same problem"
-    assert f"{said}, such as one of no fence, which gets 1" in words.answer(of) and codes(
-        findings, "wrong_above_right"
-    )
+    assert f"{said}: a right one (no fence) gets 1" in words.answer(of) and codes(findings, "wrong_above_right")
     rows |= dict.fromkeys(wrong, 0.9)
     assert not codes(measured(rows)[1], "wrong_above_right")
     refused = {**rows, **dict.fromkeys(bare, 0.2)}  # that it is refused is told elsewhere

@@ -46,6 +46,12 @@ class _Number(NamedTuple):
     at_most: str
 
 
+def _run(it: PlaceInBatch, *, right: bool) -> int:
+    """How many replies in a row right before it, batches before its own included, are right, or wrong."""
+    before = [*it.before, *it.batch[: it.place]]
+    return next((n for n, one in enumerate(reversed(before)) if one.is_right is not right), len(before))
+
+
 _NUMBERS: Sequence[_Number] = (
     _Number(
         lambda it: it.one.chars / median(one.chars for one in it.batch) if len(it.batch) > 1 else 1.0,
@@ -68,6 +74,16 @@ _NUMBERS: Sequence[_Number] = (
         lambda it: sum(one.problem_id == it.one.problem_id for one in it.batch),
         "to a problem with {:.0f} replies and more in its batch",
         "to a problem with {:.0f} replies and less in its batch",
+    ),
+    _Number(
+        lambda it: _run(it, right=False),
+        "right behind {:.0f} wrong ones and more",
+        "behind {:.0f} wrong ones or less",
+    ),
+    _Number(
+        lambda it: _run(it, right=True),
+        "right behind {:.0f} right ones and more",
+        "behind {:.0f} right ones or less",
     ),
     _Number(lambda it: it.one.chars, "of {:.0f} characters and more", "of {:.0f} characters and less"),
 )

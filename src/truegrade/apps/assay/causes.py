@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from truegrade.apps.assay.acceptance import REFERENCE, Acceptance
+from truegrade.apps.assay.acceptance import NATURAL, REFERENCE, Acceptance
 from truegrade.apps.assay.probes.right import NEEDS
 from truegrade.apps.assay.records import Probe
 
@@ -23,6 +23,8 @@ class Alike(NamedTuple):
     """Or refused, of right ones."""
     number: int
     """Of those with a verdict."""
+    problems: Mapping[str, int] = MappingProxyType({})
+    """These by problem."""
 
 
 def refused_kinds(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, Alike]:
@@ -50,9 +52,10 @@ class Cause(NamedTuple):
 
 def misread(kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]) -> Iterator[Cause]:
     """The kinds of right programs of which a grader refuses far more than of the others, each with a sentence."""
-    for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
+    for kind, (programs, number, _) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
-        refused, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
+        refused, rest = len(programs), sum(len(of.accepted) for of in others)
+        among = sum(of.number for of in others)
         far_more = refused >= max(1, MANY * number) and 2 * rest * number < refused * among
         if far_more and kind in NEEDS.values() and not by_chance(refused, number, len(kinds)):
             said = f"every right program that {kind} ({refused} of {number})"
@@ -173,7 +176,9 @@ def wrong_above_right(probes: Iterable[Probe], acceptance: Acceptance) -> Cause 
         due = min((scores[probe.id] for probe in found if probe.origin == REFERENCE), default=0.0)
         rights = [probe for probe in found if probe.kind in ("right", "form") and probe.label == "right"]
         rights = [probe for probe in rights if 2 * scores[probe.id] >= due > 0]
-        wrong = [probe for probe in found if probe.label == "wrong" and not acceptance.accepted(probe)]
+        # Whether the tests of its problem refuse a mutant that is refused here, nobody asked.
+        known = [probe for probe in found if probe.label == "wrong" and probe.kind not in NATURAL]
+        wrong = [probe for probe in known if not acceptance.accepted(probe)]
         tried += len(wrong)
         if rights:
             lowest = min(rights, key=lambda probe: (scores[probe.id], probe.id))
@@ -184,4 +189,4 @@ def wrong_above_right(probes: Iterable[Probe], acceptance: Acceptance) -> Cause 
         return None
     score, lowest = min(least.items(), key=lambda each: each[0])
     said = f"gives {len(above)} of {tried} wrong programs more than a right one to the same problem"
-    return Cause("wrong_above_right", f"{said}, such as one of {lowest.origin}, which gets {score:g}", above)
+    return Cause("wrong_above_right", f"{said}: a right one ({lowest.origin}) gets {score:g}", above)

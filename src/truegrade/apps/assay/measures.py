@@ -174,6 +174,8 @@ class TurnsMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Others."""
     otherwise: int = 0
     """Of both, those with another verdict than is due."""
+    paid: int = 0
+    """Wrong ones that are accepted."""
     refused: int
     """Of these."""
     of_others: int

@@ -190,7 +190,8 @@ class _GraderOnBenchmark:
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences={
-                k: (len(of), n) for k, (of, n) in paying.by_difference(self._probes, self._acceptance).items()
+                kind: (len(of.accepted), of.number)
+                for kind, of in paying.by_difference(self._probes, self._acceptance).items()
             },
             overlooks=tuple(said for _, said, _ in self._overlooks()),
             causes=tuple(cause.sentence for cause in self._causes()),
@@ -314,7 +315,10 @@ class _GraderOnBenchmark:
             return None
         text = causes.decided_by_text(self._not_right, self._acceptance)
         paid = {probe.id for probe in text.programs if paying.difference(probe)} if text is not None else set()
-        told = any(paid <= {probe.id for probe in programs} for _, _, programs in self._kinds_overlooked)
+        told = any(
+            paid <= {probe.id for probe in programs} and sentence.startswith("accepts every program")
+            for _, sentence, programs in self._kinds_overlooked
+        )
         return None if told else text
 
     def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:

@@ -7,7 +7,7 @@ them does better.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import fsum
@@ -147,7 +147,10 @@ def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, 
             f"{_ON_TESTS}that {what}": [probe for probe, _ in sides[True]],
             f"{_ON_TESTS}of another kind": [probe for probe, _ in sides[False]],
         }
-    return {kind: Alike([*filter(acceptance.stands, of)], len(of)) for kind, of in sorted(found.items())}
+    return {
+        kind: Alike([*filter(acceptance.stands, of)], len(of), Counter(probe.problem_id for probe in of))
+        for kind, of in sorted(found.items())
+    }
 
 
 def tells_nothing(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[str, str, list[Probe]] | None:
@@ -179,11 +182,20 @@ def overlooked(
     halves = kinds.get(_MADE[HALF_OF_TESTS], Alike([], 0))
     some_suffice = halves.number >= LEAST and not halves.accepted
     kinds, told = _tests_together(kinds), dict[str, tuple[str, str, list[Probe]]]()
-    for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
+    for kind, (programs, number, problems) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
-        accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
+        accepted, rest, among = (
+            len(programs),
+            sum(len(of.accepted) for of in others),
+            sum(of.number for of in others),
+        )
+        # Of a problem whose tests are not run nearly everything is accepted, of whatever kind.
+        there = [probe for of in others for probe in of.accepted if probe.problem_id in problems]
+        beside = sum(count for of in others for name, count in of.problems.items() if name in problems)
         enough = accepted >= LEAST or (kind in MADE_APART and accepted == number > 0)
         many = enough and accepted / number >= MANY and 2 * rest * number < accepted * among
+        many = many and (2 * len(there) * number < accepted * beside or not beside)
+        many = many and (len(problems) != 1 or accepted == number)
         many = many and not (0 < rest < among and binomial_tail(accepted, number, rest / among) > _BY_CHANCE)
         # `raises` tells of `raises MemoryError` too
         if many and kind.partition(" ")[0] not in told and not by_chance(accepted, number, len(kinds)):
@@ -210,13 +222,16 @@ def overlooked(
 
 def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
     """Several tests on which a program may be wrong as one kind."""
-    unseen = [kind for kind, (p, n) in kinds.items() if kind.startswith(_ON_TEST) and len(p) >= MANY * n]
+    unseen = [kind for kind, (p, n, _) in kinds.items() if kind.startswith(_ON_TEST) and len(p) >= MANY * n]
     if len(unseen) < 2:
         return dict(kinds)
     numbers = ", ".join(sorted((kind.split()[4] for kind in unseen), key=int))
     whichever = len(unseen) == sum(kind.startswith(_ON_TEST) for kind in kinds)
     programs = [program for kind in unseen for program in kinds[kind].accepted]
-    whole = Alike(programs, sum(kinds[kind].number for kind in unseen))
+    together = Counter[str]()
+    for kind in unseen:
+        together.update(kinds[kind].problems)
+    whole = Alike(programs, sum(kinds[kind].number for kind in unseen), together)
     rest = {kind: of for kind, of in kinds.items() if kind not in unseen}
     return {**rest, f"{ONE_FAILS}{numbers}" if whichever else f"{_ON_TEST}{numbers} only": whole}
 

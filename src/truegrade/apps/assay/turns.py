@@ -40,6 +40,8 @@ SHAPES: tuple[Turns, ...] = (
     ((MODEL, RIGHT), (TOOL, NONE), (MODEL, RIGHT), (TOOL, NONE), (MODEL, WRONG)),
     ((MODEL, LONG), (TOOL, NONE), (MODEL, RIGHT)),
     ((MODEL, RIGHT), (TOOL, NONE), (MODEL, LONG)),
+    ((MODEL, NONE), (TOOL, RIGHT), (MODEL, WRONG)),
+    ((MODEL, RIGHT), (TOOL, WRONG), (MODEL, RIGHT)),
 )
 _WORDS = {MODEL: "That is what there is to say.", TOOL: "exit status 1", USER: "Time is up."}
 
@@ -56,8 +58,15 @@ def _whole(turns: Turns) -> list[str]:
     return [what for _, what in turns]
 
 
+_BY_LENGTH = (LONG, RIGHT, WRONG)
+
+
 def _longest(found: Sequence[str]) -> str:
-    return min(_programs(found), key=(LONG, RIGHT, WRONG).index, default=NONE)
+    return min(_programs(found), key=_BY_LENGTH.index, default=NONE)
+
+
+def _shortest(found: Sequence[str]) -> str:
+    return max(_programs(found), key=_BY_LENGTH.index, default=NONE)
 
 
 READINGS: Mapping[str, Callable[[Turns], bool]] = {
@@ -79,6 +88,10 @@ READINGS: Mapping[str, Callable[[Turns], bool]] = {
     ),
     "judges the model's longest program": lambda t: _longest(_of_model(t)) == RIGHT,
     "judges the longest program of all messages, whoever wrote it": lambda t: _longest(_whole(t)) == RIGHT,
+    "judges the model's shortest program": lambda t: _shortest(_of_model(t)) == RIGHT,
+    "judges the last program of a tool, and where there is none the model's last one": lambda t: (
+        (_programs([what for role, what in t if role == TOOL]) or _programs(_of_model(t)))[-1:] == [RIGHT]
+    ),
     "judges the last program of the model or of a tool": lambda t: (
         _programs([what for role, what in t if role != USER])[-1:] == [RIGHT]
     ),
@@ -109,7 +122,7 @@ def _reply(turns: Turns, pool: Pool) -> BatchReply:
     right, name = pool.right[0].sent.probe.code.rstrip(), pool.right[0].item.problem_id
     stubs = [one.sent.probe.code.rstrip() for one in pool.wrong if not (one.item.hollow or one.item.solves)]
     wrong = min(stubs, key=len)
-    long = f"{wrong}\n# {'x' * max(0, len(right) - len(wrong) + len(right) // 2)}"
+    long = wrong + "\n_ = 0" * (2 + (len(right) - len(wrong) + len(right) // 2) // 6)  # no sign that may be paid
     code = {RIGHT: right, WRONG: wrong, LONG: long}
     messages = [
         {"role": role, "content": f"```python\n{code[what]}\n```" if what in code else _WORDS[role]}
@@ -152,6 +165,7 @@ def measure_turns(
         right=sum(one.is_right for one, _ in several),
         wrong=sum(not one.is_right for one, _ in several),
         refused=sum(one.is_right and v is False for one, v in several),
+        paid=sum(not one.is_right and v is True for one, v in several),
         of_others=len(others),
         of_others_paid=others.count(True),
         unanswered=len(rows) - len(found),
@@ -168,8 +182,14 @@ def turns_in_words(of: TurnsMeasure | None) -> str:
         return f"{changed} than the model's last program does alone" if of.otherwise else ""
     paid = f"{of.of_others_paid} of {of.of_others} right programs of a tool or a user alone are accepted"
     refused = f"{of.refused} of {of.right} right answers are refused"
+    wrong = f"{of.paid} of {of.wrong} wrong ones accepted"
     silent = f"{of.unanswered} got no verdict ({of.why})"
-    found = (paid if of.of_others_paid else "", refused if of.refused else "", silent if of.unanswered else "")
+    found = (
+        paid if of.of_others_paid else "",
+        refused if of.refused else "",
+        wrong if of.paid > of.of_others_paid else "",
+        silent if of.unanswered else "",
+    )
     said = of.cause or "judges not the model's last message with a program alone, by no known rule"
     whose = f"it {said}: " if of.right + of.of_others else ""
     return f"of replies with several messages {whose}{', '.join(filter(None, found))}".removesuffix(": ")
