@@ -20,6 +20,7 @@ SEEDS = [int(seed) for seed in os.environ.get("TRUEGRADE_PLANTED_SEEDS", "").spl
 """With which every cheat is sent to every grader: half an hour of CPU for five."""
 FIRST_MESSAGE = (
     r"of replies with several messages it judges the first message alone: \d+ of \d+ right answers are refused"
+    r", \d+ of \d+ wrong ones accepted"
 )
 NO = (
     r"no: 0 of \d+ channels tried, on \d+ problems(?:, without programs that do not end)?"
