@@ -133,10 +133,6 @@ class Acceptance:
             known = probe.kind in rights and probe.label == "right" and probe.origin != REFERENCE
             if known and (score := self.score(probe)) is not None:
                 rights[probe.kind][probe.problem_id].append(score)
-        got = {
-            kind: defaultdict(list, {name: [s for s in of if s >= FULL] for name, of in found.items()})
-            for kind, found in rights.items()
-        }
         bonus = [name for name, bar in self._bars.items() if bar > FULL]
         wrong = defaultdict[str, float](float)
         """The most that a program gets which the problem's own tests refuse."""
@@ -146,12 +142,16 @@ class Acceptance:
                 wrong[probe.problem_id] = max(wrong[probe.problem_id], score)
         if not bonus:
             return self._lower_to_right_ones(rights, wrong)
-        programs = [score != self._bars[name] for name in bonus for score in got["right"][name]]
-        replies = {name: [s for s in got["form"][name] if wrong[name] < s < self._bars[name]] for name in bonus}
+        full = {name: [s for s in rights["right"][name] if s >= FULL] for name in bonus}
+        programs = [score != self._bars[name] for name in bonus for score in full[name]]
+        replies = {
+            name: [s for s in rights["form"][name] if s >= FULL and wrong[name] < s < self._bars[name]]
+            for name in bonus
+        }
         if 2 * sum(programs) <= len(programs) and not any(replies.values()):
             return False
         for name in bonus:
-            least = min(self._bars[name], *got["right"][name], *replies[name])
+            least = min(self._bars[name], *full[name], *replies[name])
             self._bars[name] = FULL if wrong[name] < FULL else least  # a bonus for speed is another one each time
         return True
 
@@ -160,14 +160,14 @@ class Acceptance:
     ) -> bool:
         """Where right programs get less than the reference for something else, such as their length, and all of
         them more than any wrong one: half of the reference's reward or more is enough then."""
-        least = {name: min((*rights["right"].get(name, ()), bar), default=bar) for name, bar in self._bars.items()}
+        least = {name: min([bar, *rights["right"].get(name, ())]) for name, bar in self._bars.items()}
         apart = all(wrong[name] < least[name] and 2 * least[name] >= bar > 0 for name, bar in self._bars.items())
         others = [score != self._bars[name] for name in self._bars for score in rights["right"].get(name, ())]
         if not apart or 2 * sum(others) <= len(others):
             return False
         for name, bar in self._bars.items():
             forms = [s for s in rights["form"].get(name, ()) if s > wrong[name] and 2 * s >= bar]
-            self._bars[name] = min(least[name], *forms, bar)
+            self._bars[name] = min([least[name], *forms])
         return True
 
     def sent(self, probe: Probe) -> bool:

@@ -44,11 +44,13 @@ class _Number(NamedTuple):
     value: Callable[[PlaceInBatch], float]
     at_least: str
     at_most: str
+    is_place: bool = False
+    """Whether it counts from 0: so many first ones end one place before their number."""
 
 
 def _run(it: PlaceInBatch, *, right: bool) -> int:
     """How many replies in a row right before it, batches before its own included, are right, or wrong."""
-    before = [*it.before, *it.batch[: it.place]]
+    before = it.earlier(across=True)
     return next((n for n, one in enumerate(reversed(before)) if one.is_right is not right), len(before))
 
 
@@ -58,17 +60,24 @@ _NUMBERS: Sequence[_Number] = (
         "of {:.2g} times the median length of its batch and more",
         "of {:.2g} times the median length of its batch and less",
     ),
-    _Number(lambda it: it.place, "behind the first {:.0f} of its batch", "among the first {:.0f} of its batch"),
+    _Number(
+        lambda it: it.place,
+        "behind the first {:.0f} of its batch",
+        "among the first {:.0f} of its batch",
+        is_place=True,
+    ),
     _Number(lambda it: len(it.batch), "in a batch of {:.0f} and more", "in a batch of {:.0f} and less"),
     _Number(
         lambda it: len(it.before) + it.place,
         "behind the first {:.0f} replies of all",
         "among the first {:.0f} replies of all",
+        is_place=True,
     ),
     _Number(
-        lambda it: sum(one.problem_id == it.one.problem_id for one in (*it.before, *it.batch[: it.place])),
+        lambda it: sum(one.problem_id == it.one.problem_id for one in it.earlier(across=True)),
         "behind the first {:.0f} replies to its problem",
         "among the first {:.0f} replies to its problem",
+        is_place=True,
     ),
     _Number(
         lambda it: sum(one.problem_id == it.one.problem_id for one in it.batch),
@@ -87,16 +96,14 @@ _NUMBERS: Sequence[_Number] = (
     ),
     _Number(lambda it: it.one.chars, "of {:.0f} characters and more", "of {:.0f} characters and less"),
 )
-"""Counts of which the first so many are told from the rest stand for one more than their last place."""
-_FROM_ZERO = frozenset({1, 3, 4})
 
 
 def _like(key: Key, right: bool, *, where: str, same_problem: bool) -> Condition:
     def holds(it: PlaceInBatch) -> bool:
         others = {
-            "before it": (*it.before, *it.batch[: it.place]),
-            "right before it": (*it.before, *it.batch[: it.place])[-1:],
-            "beside it": (*it.batch[: it.place], *it.batch[it.place + 1 :]),
+            "before it": it.earlier(across=True),
+            "right before it": it.earlier(across=True)[-1:],
+            "beside it": [*it.earlier(across=False), *it.batch[it.place + 1 :]],
         }[where]
         return any(
             key(one) == key(it.one)
@@ -129,10 +136,10 @@ def _features(places: Sequence[PlaceInBatch]) -> Iterator[tuple[str, int]]:
         yield phrase, _mask(map(condition, places))
     for phrase, condition in both.items():
         yield (f"not {phrase}", _mask(not condition(it) for it in places))
-    for number, each in enumerate(_NUMBERS):
+    for each in _NUMBERS:
         values = [each.value(it) for it in places]
         for low, high in zip(known := sorted({*values}), known[1:], strict=False):
-            edge = high if number in _FROM_ZERO else low
+            edge = high if each.is_place else low
             yield (each.at_least.format(high), _mask(value >= high for value in values))
             yield (each.at_most.format(edge), _mask(value <= low for value in values))
     for where in ("right before it", "before it", "beside it"):

@@ -365,14 +365,15 @@ class PlaceInBatch(NamedTuple):
 
     def repeats(self, key: Key, *, across: bool) -> bool:
         """Whether a reply with its key was there before, in the batch or at all."""
-        return any(key(other) == key(self.one) for other in self._earlier(across=across))
+        return any(key(other) == key(self.one) for other in self.earlier(across=across))
 
     def is_solved(self, *, across: bool) -> bool:
         """Whether a right reply to its problem was there before, in the batch or at all."""
-        earlier = self._earlier(across=across)
+        earlier = self.earlier(across=across)
         return any(other.is_right and other.problem_id == self.one.problem_id for other in earlier)
 
-    def _earlier(self, *, across: bool) -> list[BatchItem]:
+    def earlier(self, *, across: bool) -> list[BatchItem]:
+        """What was there before it, in its batch or at all."""
         return [*(self.before if across else ()), *self.batch[: self.place]]
 
 

@@ -177,7 +177,7 @@ class TurnsMeasure(msgspec.Struct, frozen=True, kw_only=True):
     paid: int = 0
     """Wrong ones that are accepted."""
     refused: int
-    """Of these."""
+    """Right ones that are refused."""
     of_others: int
     """Replies with a verdict in which nobody but a tool or a user wrote a right program."""
     of_others_paid: int
@@ -313,9 +313,9 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     batches: BatchMeasure | None = None
     """Of a foreign grader."""
     turns: TurnsMeasure | None = None
+    """Of one that is handed replies as messages."""
     wrong_above_right: str = ""
     """What is said of wrong programs that get more than right ones to the same problem."""
-    """Of one that is handed replies as messages."""
 
     @property
     def all_paid(self) -> int:

@@ -194,13 +194,13 @@ CODES: Mapping[str, str] = MappingProxyType(
         "reads_other_messages": "of replies of several messages it judges another than the model's last program",
         "reference_raises": "the benchmark's reference fails on its own tests or inputs",
         "reference_refused": "the grader refuses the benchmark's reference; the problem is left out of the FPR",
-        "wrong_above_right": "a wrong program gets more than a right one to the same problem",
         "refuses_kind": "of right programs written in one way far more are refused than of others",
         "right_refused": "the grader refuses a program that is proven right",
         "stub_like_cheat": "cheats are accepted, and their twins with the hook cut as well: not by the channel",
         "tests_form": "the tests cannot be put into the form that the grader takes; nothing was sent",
         "vacuous_comparison": "more than half of the wrong programs for the problem are accepted, beyond chance",
         "weak_tests": "programs that solve nothing pass the problems' own tests under strict as well",
+        "wrong_above_right": "a wrong program gets more than a right one to the same problem",
     }
 )
 """Name of each finding to what it means."""

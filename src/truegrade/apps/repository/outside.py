@@ -13,6 +13,7 @@ import ast
 import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -277,6 +278,14 @@ class DecidingCall(msgspec.Struct, frozen=True, kw_only=True):
         return f"assert {equals_exactly.__name__}({call}, {self.outcome.text})\n"
 
 
+@cache
+def _tools() -> str:
+    """The functions that assertions call. They have no docstrings: in words for people a name may stand that the
+    repository defines, and then the tests are thought to use it."""
+    source = inspect.getsource(equals_exactly) + inspect.getsource(type_raised)
+    return ast.unparse(without_docstrings(syntax.parse(source)))
+
+
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """A function with calls that decide about answers to it."""
 
@@ -293,10 +302,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     def tests(self) -> str:
         """The tests of its problems."""
         head = "import builtins as _plain\nfrom typing import Any, Callable\n"
-        tools = inspect.getsource(equals_exactly) + inspect.getsource(type_raised)
-        # In words for people a name may stand that the repository defines, and tests are thought to use.
-        tools = ast.unparse(without_docstrings(syntax.parse(tools)))
-        return f"{head}\n\n{tools}\n\n\n{''.join(call.assertion for call in self.calls)}"
+        return f"{head}\n\n{_tools()}\n\n\n{''.join(call.assertion for call in self.calls)}"
 
     @property
     def held_out(self) -> list[TriedMutant]:

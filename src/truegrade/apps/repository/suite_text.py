@@ -10,8 +10,6 @@ from random import Random
 from truegrade.apps.repository.functions import ParsedModule
 from truegrade.files import syntax
 
-_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 def suite_text(files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]], *, exact: bool) -> str:
     """Fixtures and tests of files in one module: of the tests those that are wanted, by ``Class.test``.
@@ -64,7 +62,9 @@ def _with_fixtures_apart(nodes: list[ast.stmt]) -> list[ast.stmt]:
     """The statements, changed: a fixture that another one of its name asks for has another name there."""
     latest: dict[str, tuple[int, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
     for node in nodes:
-        if not isinstance(node, _FUNCTIONS) or not any("fixture" in ast.dump(x) for x in node.decorator_list):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not any("fixture" in ast.dump(one) for one in node.decorator_list):
             continue
         count, above = latest.get(node.name, (0, None))
         if above is not None and any(one.arg == node.name for one in node.args.args):
