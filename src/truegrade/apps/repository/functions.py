@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import base64
 import copy
-import doctest
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from truegrade.apps.repository.doctests import doctest_arguments, examples_in
 from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import RepositoryFile, SourceTree, import_root, lines_of, suite_files
 from truegrade.datasets.executions import RecordedCase
@@ -123,7 +123,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
 def record_tests(
     tree: SourceTree, modules: Sequence[RepositoryFile], sandbox: Sandbox, seconds: float
 ) -> Recording:
-    """Run the tests of a tree once, under the recorder; its doctests where it has no others.
+    """Run the tests of a tree once, under the recorder, and the doctests that belong to them.
 
     Args:
         tree: laid out in the jail's scratch folder.
@@ -162,13 +162,9 @@ def record_tests(
 
 
 def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list[str]:
-    """The files of a tree's tests; where there are none, what has pytest run its doctests; empty without any."""
-    documented = [module.path for module in modules if ">>>" in module.text]
-    doctests = ["--doctest-modules", "--doctest-continue-on-failure", *documented] if documented else []
-    suites = suite_files(tree)
-    return [f"./{path}" if path.startswith("-") else path for path in suites if _may_be_asked(path)] or (
-        [] if suites else doctests
-    )
+    """The files of a tree's tests, and what has pytest run the doctests that belong to them; empty without any."""
+    suites = [f"./{path}" if path.startswith("-") else path for path in suite_files(tree) if _may_be_asked(path)]
+    return [*suites, *doctest_arguments(tree, modules)]
 
 
 def _may_be_asked(path: str) -> bool:
@@ -282,15 +278,6 @@ def first_line_of(node: ast.stmt) -> int:
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 
-def examples_in(text: str) -> list[str]:
-    """The code of the doctest examples in any text."""
-    try:
-        return [example.source for example in doctest.DocTestParser().get_examples(text)]
-    except ValueError:  # an indentation that it takes for an error: line by line then
-        lines = [line.strip() for line in text.splitlines()]
-        return [line.removeprefix(">>>").strip() for line in lines if line.startswith(">>>")]
-
-
 class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A function and where it stands."""
 
@@ -397,8 +384,9 @@ def list_functions(modules: Sequence[ParsedModule], recording: Recording) -> Ite
         names = [one.name for one in module.tree.body if isinstance(one, _SCOPES)]
         generated = "its file says that it is generated" if module.file.is_generated else ""
         for name, node, around in _found(module.tree.body, "", ""):
-            others = names.count(name) if "." not in name else 1 + names.count(node.name)
-            twice = "its name is bound more than once" if others > 1 else ""
+            twice = "its name is bound more than once" if names.count(name) > 1 else ""
+            if name != node.name and node.name in names:
+                twice = "its module has a function or class of its name, which the answer would replace"
             yield FunctionPlace(
                 module=module.file,
                 name=name,
@@ -447,10 +435,12 @@ def bare_function(function: FunctionPlace) -> ast.FunctionDef | ast.AsyncFunctio
 
 def _hangs_on_class(node: ast.AST) -> bool:
     """Whether it means something else outside the body of a class."""
-    name = getattr(node, "id", "") or getattr(node, "attr", "")
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "super" and not node.args
-    return name == "__class__" or (name.startswith("__") and not name.endswith("__"))
+    if isinstance(node, ast.Name) and node.id == "__class__":
+        return True
+    name = getattr(node, "id", "") or getattr(node, "attr", "")
+    return name.startswith("__") and not name.endswith("__")
 
 
 def _obstacle_in(node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: bool) -> str:

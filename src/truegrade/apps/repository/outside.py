@@ -27,7 +27,8 @@ from truegrade.apps.repository.deciding_mutants import (
     strength_tags,
     without_body,
 )
-from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall, examples_in
+from truegrade.apps.repository.doctests import examples_in
+from truegrade.apps.repository.functions import LEAST_CALLS, FunctionPlace, RecordedCall
 from truegrade.apps.repository.packing import Package
 from truegrade.apps.repository.replaying import (
     Answers,

@@ -24,6 +24,7 @@ from truegrade.apps.repository.deciding_mutants import (
     strength_tags,
     without_body,
 )
+from truegrade.apps.repository.doctests import doctest_files, doctest_suite, doctest_test
 from truegrade.apps.repository.functions import UNREACHED, FunctionPlace, ParsedModule
 from truegrade.apps.repository.packing import Package, imported_names
 from truegrade.apps.repository.replaying import TwoJails
@@ -87,6 +88,14 @@ class TestSide:
                 if (module := _parsed(path, name, tree)) is not None:
                     self.by_path.setdefault(path, module)
                     helpers.append(module)
+        files = {module.file.path: module.file for module in modules}
+        self.doctests = doctest_files(tree, files.values())
+        """Paths of files whose examples are tests."""
+        for path in self.doctests:
+            text = doctest_suite(tree, path, files.get(path))
+            self.by_path[path] = ParsedModule(
+                RepositoryFile(path=path, dotted="doctests", text=text, is_package=False, is_generated=False)
+            )
         self.package = Package([*helpers, *modules])
         self._data = {
             path: content
@@ -270,10 +279,12 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
     for tests, found in ((function.seen.tests, parts), (refusing, first)):
         for test in tests:
             path, _, name = test.partition("[")[0].partition("::")
-            if path in side.suites and path in side.by_path:
+            if path in side.doctests:
+                found[path][doctest_test(name)] += 1
+            elif path in side.suites and path in side.by_path and "." not in name:  # of an example in a test
                 found[path][name.replace("::", ".")] += 1
     if not parts:
-        raise NotRecorded("only doctests reach it")
+        raise NotRecorded("no test in a file that can be read reaches it")
     paths = sorted(parts, key=lambda path: (-first[path].total(), -parts[path].total(), path))
     return {path: _within_room(parts[path], first[path]) for path in paths[:_MOST_FILES]}
 

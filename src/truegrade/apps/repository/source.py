@@ -44,7 +44,7 @@ _NO_CODE = frozenset({
 """Folders at the root of a project that hold no part of its package."""
 _NO_MODULES = frozenset({"conftest", "noxfile", "setup", "tasks", "versioneer", "fabfile", "dodo"})
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?)\.py$")
-_CONFIGURED = {
+CONFIGURED = {
     "pytest.ini": "pytest",
     "pyproject.toml": "",
     "tox.ini": "pytest",
@@ -294,7 +294,7 @@ def import_root(tree: SourceTree) -> str:
 
 def suite_files(tree: SourceTree) -> list[str]:
     """Paths of the files that pytest takes for tests, those that the tree's configuration names among them."""
-    patterns = _configured_files(tree)
+    patterns = [each for each in configured(tree, "python_files") if not fnmatch("__init__.py", each)]
     return sorted(
         path
         for path in tree.files
@@ -303,24 +303,24 @@ def suite_files(tree: SourceTree) -> list[str]:
     )
 
 
-def _configured_files(tree: SourceTree) -> list[str]:
-    """What pytest's option ``python_files`` says at the root of a tree."""
-    texts = {name: tree.files.get(name, b"").decode("utf-8", "replace") for name in _CONFIGURED}
+def configured(tree: SourceTree, option: str) -> list[str]:
+    """The words of an option of pytest in the files at the root of a tree that configure it."""
     found: list[str] = []
-    for name, section in _CONFIGURED.items():
+    for name, section in CONFIGURED.items():
+        text = tree.files.get(name, b"").decode("utf-8", "replace")
         try:
             if name.endswith(".toml"):
-                said = tomllib.loads(texts[name]).get("tool", {}).get("pytest", {}).get("ini_options", {})
+                said = tomllib.loads(text).get("tool", {}).get("pytest", {}).get("ini_options", {})
             else:
                 parser = ConfigParser(interpolation=None, strict=False)
-                parser.read_string(texts[name])
+                parser.read_string(text)
                 said = parser[section] if parser.has_section(section) else {}
-            patterns = said.get("python_files", "")
+            words = said.get(option, "")
         except (tomllib.TOMLDecodeError, ConfigParserError, AttributeError):  # pytest will say it
             continue
-        if isinstance(patterns, str | list):
-            found += patterns.split() if isinstance(patterns, str) else map(str, patterns)
-    return [each for each in found if not fnmatch("__init__.py", each)]  # else every module would be one
+        if isinstance(words, str | list):
+            found += words.split() if isinstance(words, str) else map(str, words)
+    return found
 
 
 def read_modules(tree: SourceTree) -> tuple[list[RepositoryFile], list[Refused]]:
