@@ -243,7 +243,7 @@ def test_methods_and_functions_of_objects_are_problems_of_their_tests(built):
     lie = {"data.txt": "words", "tests/data.txt": "words", "src/words.txt": "zig"}
     assert write["reads"]["files"] == write["known"]["files"] == lie
     assert left_out["reads_bytes"].startswith(
-        "none of its tests passes without its tree: test_reads_bytes: FileNot"
+        "none of its tests passes beside the answer: test_reads_bytes: FileNot"
     )
     put = write["Shelf.put"]
     assert (put["entry_point"], put["framework"], put["module"]) == ("put", "pytest", MODULE)

@@ -130,6 +130,16 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path):
     assert compiled_files(tree) == ["p/c.pyx"]
 
 
+def test_a_file_is_read_in_the_encoding_that_it_names(tmp_path):
+    """PEP 263; without a name it is UTF-8, and what is not is refused."""
+    write_package(tmp_path, {"p/__init__.py": ""})
+    (tmp_path / "p" / "old.py").write_bytes(b"# -*- coding: latin-1 -*-\r\nMARK = '\xe9'\r\n")
+    (tmp_path / "p" / "bare.py").write_bytes(b"MARK = '\xe9'\n")
+    modules, refused = read_modules(read_tree(str(tmp_path)))
+    assert modules[1].text == "# -*- coding: latin-1 -*-\nMARK = '\N{LATIN SMALL LETTER E WITH ACUTE}'\n"
+    assert [one.name for one in refused] == ["p/bare.py"]
+
+
 def test_what_is_no_repository_is_refused_in_one_line(tmp_path):
     with pytest.raises(UserError, match="no such file or folder, and no installed package"):
         read_tree(str(tmp_path / "nowhere"))

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import decode_source
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,7 +41,6 @@ from truegrade.apps.repository.suite_text import shuffled, suite_text
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.errors import BadRecord
-from truegrade.extraction.parsing import unix_newlines
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import assemble
@@ -149,7 +149,7 @@ def _names_of(path: str, tree: SourceTree) -> Iterator[str]:
 def _parsed(path: str, name: str, tree: SourceTree) -> ParsedModule | None:
     """A file as a module of this name; None where it cannot be read."""
     try:
-        text = unix_newlines(tree.files[path].decode("utf-8-sig"))
+        text = decode_source(tree.files[path])
         package = path.endswith("/__init__.py")
         file = RepositoryFile(path=path, dotted=name, text=text, is_package=package, is_generated=False)
         module = ParsedModule(file)
@@ -379,11 +379,11 @@ class _Trial:
             task = self._task([(files[0][0], names[:MOST_TESTS])], fields, exact=True)
         first = self._run(task, self._function.source, _CPU_S)
         if not first.tests:
-            raise NotRecorded(f"its tests do not run without their tree: {first.detail[:200]}")
+            raise NotRecorded(f"its tests do not run beside the answer: {first.detail[:200]}")
         names = suite_source(task).names
         kept = {name for name, letter in zip(names, first.tests, strict=False) if letter == "P"}
         if not kept:
-            raise NotRecorded(f"none of its tests passes without its tree: {first.detail[:200]}")
+            raise NotRecorded(f"none of its tests passes beside the answer: {first.detail[:200]}")
         if len(kept) < len(names) or first.tests[-1] not in "-P":
             if len(wanted) > 1:
                 raise NotRecorded("not all of its tests pass together")

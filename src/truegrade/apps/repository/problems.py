@@ -37,6 +37,7 @@ from truegrade.datasets.executions import (
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.records import sha256_json
+from truegrade.sandbox.outcome import one_line
 
 DECIDED_KINDS = ("write", "repair", "complete")
 _MOST_FILE_CHARS = 12_000
@@ -327,7 +328,7 @@ class _Trial:
             else:
                 self.gave_up = self.gave_up or seen.kind == NOT_RUN
                 self.is_opaque = self.is_opaque or _OPAQUE.match(seen.text) is not None
-                self.why = f"{seen.kind} {seen.text[:60]}".replace("value", "returned")
+                self.why = f"{seen.kind} {one_line(seen.text)[:60]}".replace("value", "returned")
 
     def _fresh(self, cases: Iterable[RecordedCase]) -> Iterator[tuple[str, RecordedCase]]:
         for case in cases:

@@ -22,13 +22,14 @@ from email.parser import Parser as HeaderParser
 from fnmatch import fnmatch
 from functools import cache, lru_cache
 from importlib import metadata
+from importlib.util import decode_source
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from truegrade.datasets.executions import Refused
 from truegrade.errors import UserError
-from truegrade.extraction.parsing import quietly, unix_newlines
+from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
 from truegrade.records import sha256_json
 
@@ -333,7 +334,7 @@ def read_modules(tree: SourceTree) -> tuple[list[RepositoryFile], list[Refused]]
         if parts is None:
             continue
         try:
-            text = unix_newlines(content.decode("utf-8-sig"))
+            text = decode_source(content)
             with quietly():
                 syntax.parse(text)
         except (SyntaxError, ValueError, RecursionError) as error:
