@@ -221,6 +221,10 @@ class GradeSettings(Settings, frozen=True, kw_only=True):
         "--limit", "Problems that a file answers: the first N, or a 1-based range.", PROBLEMS, metavar="N|A-B",
         reads="part", basic=True,
     )] = None  # fmt: skip
+    model_name: Annotated[str | None, Option(
+        "--model-name", "Model that a file's completions come from. [default: the field model of its rows, else"
+        " the file's name]", PROBLEMS, metavar="NAME", basic=True,
+    )] = None  # fmt: skip
     timeout_s: Annotated[float | None, Option(
         "--timeout", "CPU seconds of a program, call or test, instead of the profiles' own limits: settles"
         " verdicts at or near a time limit.", GRADING, metavar="SECONDS", basic=True,

@@ -178,6 +178,8 @@ def _stored(
     """A run that is there, its data set, and the part of it that the task arguments ask for."""
     if settings.limit is not None:
         raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
+    if settings.model_name is not None:
+        raise UserError(f"`model_name` is the name of a file's model; the run {path} knows its own")
     run_ = Run.open(path, notice=settings.notice)
     window = window_of(run_.manifest, settings.task_args)
     loaded = load_for(run_, settings.benchmark, as_path(settings.data), settings.notice, download_progress)
@@ -206,6 +208,7 @@ def _imported(
         run_ = import_file(
             source, importer, loaded, chosen_rows, out=as_path(settings.out), progress=settings.progress,
             notice=notice, read_by=importer_origin(file_format), past=past if adapter else None,
+            model=settings.model_name,
         )  # fmt: skip
     return run_, loaded, window
 

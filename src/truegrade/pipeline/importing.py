@@ -30,6 +30,8 @@ from truegrade.store.spool import Spool
 
 RUNS = Path("runs")
 """Where runs go unless told otherwise."""
+_ENDINGS = re.compile(r"(\.raw|[-_.]sanitized|[-_.]eval_results)*(\.(jsonl?|eval|zip|gz))+$")
+_ANY_FILE = re.compile(r"(?i)(samples?|completions?|generations?|outputs?|predictions?|results?)([-_.]|$)")
 
 
 @contextmanager
@@ -57,6 +59,7 @@ def import_file(
     notice: Notice,
     read_by: Origin | None = None,
     past: Callable[[Sequence[Problem]], AdapterPast] | None = None,
+    model: str | None = None,
 ) -> Run:
     """Make a run of a file of completions, in one pass; the run is written once the file's end is read.
 
@@ -70,6 +73,7 @@ def import_file(
         notice: told how much of the benchmark the file covers.
         read_by: where the importer was found, where the user named it.
         past: says of the problems that it answers which are left out, and refuses.
+        model: that all completions come from; None for what rows say, and where they say nothing the file's name.
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
@@ -87,21 +91,25 @@ def import_file(
         positions=positions,
         questions=questions_of(loaded),
         wordings=_wordings(loaded),
+        model=name_from(path),
     )
+    found = importer.read(source, target)
+    named = found if model is None else (msgspec.structs.replace(each, model=model) for each in found)
     with Spool(out or RUNS) as spool:
-        spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
+        spool.fill(each for each in named if each.problem_id in wanted)
         if faults.count and not any(facts.answered for facts in spool.facts):
             raise faults.first[0]
-        manifest = _manifest(source, importer, loaded, spool, positions, read_by)
+        manifest = _manifest(source, importer, loaded, spool, positions, read_by, model)
         covered = len(spool.problems)
         if not covered:
             which = f"the {len(known)} problems of {loaded.name}" if chosen is None else "the problems of `limit`"
             raise UserError(f"{path}: answers none of {which}, so there is nothing to grade")
         if past is not None:
-            found = past([problem for problem in loaded.problems if problem.id in spool.problems])
-            manifest = msgspec.structs.replace(manifest, excluded=found.seen, training_data=found.training_data)
+            seen = past([problem for problem in loaded.problems if problem.id in spool.problems])
+            manifest = msgspec.structs.replace(manifest, excluded=seen.seen, training_data=seen.training_data)
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         name += "" if importer.sniff(source) else f"-{slug(importer.name)}"
+        name += f"-{slug(model)}" if model else ""
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         tell_faults(faults, notice)
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
@@ -119,6 +127,13 @@ def import_file(
             finally:
                 progress.finish()
     return run
+
+
+def name_from(path: Path) -> str:
+    """What the name of a file says of whose completions it holds, with its folder's where any file might be called
+    so, such as ``samples.jsonl``."""
+    name = _ENDINGS.sub("", path.name) or path.name
+    return f"{path.resolve().parent.name}/{name}".lstrip("/") if _ANY_FILE.match(name) else name
 
 
 def tell_faults(
@@ -162,11 +177,13 @@ def _manifest(
     found: Spool,
     positions: Sequence[str],
     read_by: Origin | None,
+    model: str | None,
 ) -> Manifest:
     # Without ids, the same bytes under another --limit are answers to other questions: another run.
     paired = f" as {positions[0]} to {positions[-1]}" if positions else ""
     # Nor are they the same answers, read in a format that the user named and the file does not show.
     read_as = "" if importer.sniff(source) else f" read as {importer.name}"
+    read_as += f" of {model}" if model else ""
     return Manifest(
         created=now(),
         benchmark=identity_of(loaded),

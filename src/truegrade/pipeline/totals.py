@@ -14,6 +14,7 @@ from truegrade.records import TOOL_CALLS, SampleKey
 from truegrade.statistics import NumberSummary, summarise
 from truegrade.store import Manifest
 from truegrade.store.facts import UNKNOWN, CompletionFacts, ReplyForm, reply_form
+from truegrade.store.importers.base import UNKNOWN_MODEL
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +78,7 @@ class CompletionTotals:
         self._reused = self._calls = 0
         self.answered = 0
         self._failed: set[SampleKey] = set()
-        self.model = "imported"
+        self._models: dict[str, None] = {}
         self._cost: float | None = None
         self._attempts: Counter[str] = Counter()
         self._input = array("d")
@@ -103,7 +104,7 @@ class CompletionTotals:
         self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
         self._calls += completion.finish_reason == TOOL_CALLS
         self._reused += self._config not in (None, completion.config_sha256)
-        self.model = completion.model
+        self._models[completion.model] = None
         if completion.usage is not None:
             self._input.append(completion.usage.input_tokens)
             self._output.append(completion.usage.output_tokens)
@@ -112,6 +113,12 @@ class CompletionTotals:
         if completion.latency_s is not None:
             self._latency.append(completion.latency_s)
             self._task_latency[completion.problem_id] += completion.latency_s
+
+    @property
+    def model(self) -> str:
+        """The model that made them; of several the first, and how many others."""
+        first, *others = self._models or [UNKNOWN_MODEL]
+        return f"{first} and {len(others)} more" if others else first
 
     @property
     def failed(self) -> int:

@@ -101,8 +101,9 @@ def measured(summary: Summary) -> str:
     subject, solves = (summary.model, "solves")
     if summary.agent is not None:
         subject = f"{summary.agent.agent.partition('@')[0]} with {summary.model}"
-    elif summary.imported and summary.model == "imported":
-        subject, solves = "imported answers", "solve"
+    elif summary.imported:
+        subject, solves = f"the answers of {summary.model}", "solve"
+        subject = "imported answers" if summary.model == "imported" else subject
     kind = POPULATIONS.get(first.metric.removesuffix("_pass@1"), "problem" if first.tasks == 1 else "problems")
     number = _rate(first)
     among = (

@@ -13,7 +13,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Usage
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.reading import MISSING_FIELD, SourceFile, json_lines
-from truegrade.store.importers.samples import text_of
+from truegrade.store.importers.samples import model_of, text_of
 
 # -------------- JSON with a ``completion_list`` per task: AgentCoder's data sets and pipelines modelled on it.
 # Either a list of entries (huangd1999/AgentCoder@650a44d ``dataset/``) or an object of entries keyed by row index
@@ -29,6 +29,7 @@ from truegrade.store.importers.samples import text_of
 
 class _Entry(msgspec.Struct, kw_only=True):
     task_id: str | int | None = None
+    model: Any = None
 
 
 Entry = TypeVar("Entry", bound=_Entry)
@@ -76,7 +77,9 @@ def _read(source: SourceFile, target: ImportTarget, *, accepted_only: bool) -> I
         alone = len(texts) == 1
         for sample, text in enumerate(texts):
             latency_s = (entry.time_taken or None) if alone else None
-            yield target.completion(problem_id, sample, text, form="completion", latency_s=latency_s)
+            yield target.completion(
+                problem_id, sample, text, form="completion", latency_s=latency_s, model=model_of(entry.model)
+            )
 
 
 def _entries_with_problems(
@@ -147,7 +150,7 @@ def read_completion_rows(source: SourceFile, target: ImportTarget) -> Iterator[C
     for place, entry, problem_id in _entries_with_problems(source, target, _OneCompletion):
         text, form = text_of(target, source.path, entry.completion, entry.solution, place=place)
         sample = seen[problem_id] = seen.get(problem_id, -1) + 1
-        yield target.completion(problem_id, sample, text, form=form)
+        yield target.completion(problem_id, sample, text, form=form, model=model_of(entry.model))
 
 
 COMPLETION_ROWS = Importer(

@@ -84,7 +84,7 @@ def match_id(
 Row = TypeVar("Row")
 
 UNKNOWN_MODEL = "imported"
-"""Model of a completion whose file names none."""
+"""Model of a completion of which nobody says one."""
 
 
 PENDING = "pending"
@@ -107,6 +107,8 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Words of the question by id: for rows whose id may be a mere count."""
     faults: RowFaults = msgspec.field(default_factory=RowFaults)
     """Told of each row that cannot be used; unless told otherwise, the first one refuses the file."""
+    model: str = UNKNOWN_MODEL
+    """Of rows that name none."""
 
     def problem(self, raw: str | int, path: Path, *, line: int | None = None, field: str) -> str | None:
         """The problem that a row names; None where it names none, which is noted.
@@ -172,7 +174,7 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
         text: str | None,
         *,
         form: Form,
-        model: str = UNKNOWN_MODEL,
+        model: str | None = None,
         latency_s: float | None = None,
         usage: Usage | None = None,
         finish_reason: str | None = None,
@@ -192,7 +194,7 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
             finish_reason=finish_reason,
             usage=usage,
             latency_s=latency_s,
-            model=model,
+            model=model or self.model,
         )
 
 

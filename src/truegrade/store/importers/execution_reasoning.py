@@ -12,7 +12,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget, TasksOnce
+from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.reading import RowFaults, SourceFile, json_lines, typed
 
 # ---- Result files of execution-reasoning runs: replies to prediction and choice prompts, original and mutant.
@@ -65,7 +65,7 @@ class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
     """As the benchmark spells it."""
     text: str | None
     latency_s: float | None
-    model: str
+    model: str | None
     verdict: tuple[str, bool] | None
     """The field that says whether it is right, and what it says; None if no field speaks of this one reply."""
 
@@ -108,7 +108,7 @@ def answers(source: SourceFile, known: Collection[str], faults: RowFaults | None
     path = source.path
     place, body, records = _records(path, source.document)
     model = body.get("bedrock_model_id") or body.get("model")
-    reader = _Reader(path, known, model if isinstance(model, str) else UNKNOWN_MODEL)
+    reader = _Reader(path, known, model if isinstance(model, str) else None)
     for number, record in enumerate(records):
         inside = f"{place}[{number}]"
         try:
@@ -125,7 +125,7 @@ def answers(source: SourceFile, known: Collection[str], faults: RowFaults | None
 class _Reader:
     """Turns records into answers."""
 
-    def __init__(self, path: Path, known: Collection[str], model: str) -> None:
+    def __init__(self, path: Path, known: Collection[str], model: str | None) -> None:
         self._path, self._known, self._model = path, known, model
         self._cases: Counter[tuple[str, bool]] = Counter()
 
@@ -263,7 +263,7 @@ CRUXEVAL_GENERATIONS = Importer(
 class _Row(msgspec.Struct):
     problem_id: str | int
     generated_code: str | None
-    model_name: str = UNKNOWN_MODEL
+    model_name: str | None = None
     success: bool = True
     latency_ms: float | None = None
 

@@ -14,7 +14,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import TOOL_CALLS, Completion, Form, Usage
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.reading import (
     ZIP_MAGIC,
     Documents,
@@ -127,7 +127,7 @@ _DOCUMENT = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"')
 
 class _Spec(msgspec.Struct):
     task: str
-    model: str | None = UNKNOWN_MODEL
+    model: str | None = None
     metadata: dict[str, Any] | None = None
 
 
@@ -223,7 +223,7 @@ def read_inspect_log(source: SourceFile, target: ImportTarget) -> Iterator[Compl
             sample.epoch - 1,
             output.text,
             form=sample.form,
-            model=output.model or spec.model or UNKNOWN_MODEL,
+            model=output.model or spec.model,
             latency_s=output.time,
             usage=output.usage,
             finish_reason=output.finish_reason,
@@ -366,7 +366,7 @@ class EvalScopeRow(msgspec.Struct):
     """A line of either kind; what the other kind holds is None."""
 
     index: int
-    model: str | None = UNKNOWN_MODEL
+    model: str | None = None
     model_output: Output | None = None
     metadata: dict[str, Any] | None = None
     sample_score: _SampleScore | None = None
@@ -432,7 +432,7 @@ def read_evalscope(source: SourceFile, target: ImportTarget) -> Iterator[Complet
             seen[problem_id],
             row.text,
             form="reply",
-            model=row.model or UNKNOWN_MODEL,
+            model=row.model,
             latency_s=output.time,
             usage=output.usage,
             finish_reason=row.finish_reason,

@@ -28,6 +28,7 @@ class _SampleRow(msgspec.Struct):
     task_id: str | int
     completion: Any = msgspec.UNSET
     solution: Any = msgspec.UNSET
+    model: Any = None
 
 
 def is_samples(source: SourceFile) -> bool:
@@ -48,8 +49,13 @@ def read_samples(source: SourceFile, target: ImportTarget) -> Iterator[Completio
         if problem_id is None:
             continue
         text, form = text_of(target, path, row.completion, row.solution, line=line)
-        yield target.completion(problem_id, seen[problem_id], text, form=form)
+        yield target.completion(problem_id, seen[problem_id], text, form=form, model=model_of(row.model))
         seen[problem_id] += 1
+
+
+def model_of(value: Any) -> str | None:
+    """What a row's field ``model`` says; None where it says no name."""
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def text_of(
@@ -93,6 +99,7 @@ _MARK = ".raw.jsonl"
 class _RawRow(msgspec.Struct):
     task_id: str | int
     solution: Any = msgspec.UNSET
+    model: Any = None
 
 
 def named_raw(path: Path) -> bool:
@@ -118,7 +125,7 @@ def read_evalplus_raw(source: SourceFile, target: ImportTarget) -> Iterator[Comp
         if problem_id is None:
             continue
         text = target.text(row.solution, path, line=line, field="solution")
-        yield target.completion(problem_id, seen[problem_id], text, form="reply")
+        yield target.completion(problem_id, seen[problem_id], text, form="reply", model=model_of(row.model))
         seen[problem_id] += 1
 
 
