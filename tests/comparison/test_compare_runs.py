@@ -173,7 +173,7 @@ def test_runs_are_named_by_their_models_and_by_folders_where_models_do_not_tell(
     console = open_terminal()
     with console.capture() as shown:
         print_comparison(found, console=console)
-    assert any(line.split()[:2] == ["cold", "toy/one"] for line in shown.get().splitlines())
+    assert any(line.split()[:2] == ["cold:", "toy/one"] for line in shown.get().splitlines())
     assert any(sentence.startswith("cold: toy/one on toy") for sentence in sentences(found))
     assert any(sentence.startswith("toy/two on toy") for sentence in sentences(found))
 

@@ -71,10 +71,19 @@ def test_the_tables_of_a_comparison_have_the_same_columns_everywhere(tmp_path):
     for several in (runs[:2], runs):
         sections = comparison_document(compare_runs(several)).sections
         page, terminal, files = (columns(sections, medium) for medium in (On.PAGE, On.TERMINAL, On.FILES))
-        for slug in ("differences", "problems", "tests", "runs"):
+        for slug in ("models", "problems"):
             assert page[slug] == terminal[slug] == files[slug]
+        for slug in ("differences", "tests", "runs"):
+            assert page[slug] == files[slug]
         written = show(comparison_document(compare_runs(several)), "csv")
-        assert {"differences.csv", "problems.csv", "tests.csv", "runs.csv", "tasks.csv"} <= written.keys()
+        assert {
+            "models.csv",
+            "differences.csv",
+            "problems.csv",
+            "tests.csv",
+            "runs.csv",
+            "tasks.csv",
+        } <= written.keys()
 
 
 def test_a_narrow_terminal_leaves_out_spare_columns_and_names_them():

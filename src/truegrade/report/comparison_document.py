@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
@@ -73,6 +75,40 @@ def sides(comparison: Comparison) -> Table:
     )  # fmt: skip
 
 
+def models(comparison: Comparison) -> Table | None:
+    """What a paper shows: the estimate of each run, its difference from the baseline, and how sure that is; None
+    where all pairs are compared."""
+    if comparison.baseline is None:
+        return None
+    first = comparison.pairs[0].paired
+    against = {pair.second: pair for pair in comparison.pairs}
+    of = sorted(comparison.sides, key=lambda side: side.label != comparison.baseline)
+    rows: list[list[Cell]] = []
+    for side in of:
+        name = side.label if side.label == side.model else f"{side.label}: {side.model}"
+        row: list[Cell] = [name, side.rate, None, None]
+        if (pair := against.get(side.label)) is not None:
+            paired = pair.paired
+            row[2] = doc.points_interval(paired.difference, paired.low, paired.high)
+            row[3] = doc.Worded(pair.p_adjusted, fmt.corrected_p(pair.p_value, pair.p_adjusted))
+        rows.append(row)
+    forced = "not comparable, forced" if words.forced(comparison) else ""
+    ends = filter(None, (words.tests(comparison), words.correction(comparison), forced))
+    benchmarks = " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
+    profiles = ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
+    return Table(
+        slug="models",
+        caption=f"Differences from {comparison.baseline} in percentage points, with {100 * first.confidence:g} %"
+        " confidence intervals",
+        alone=f", on {benchmarks} under {profiles}, paired by problem, {words.counted(comparison)};"
+        f" {'; '.join([first.method, *ends])}",
+        head=("model", of[0].rate.metric, "difference", "p" if comparison.correction is None else "p corrected"),
+        rows=rows,
+        strong=frozenset({0}),
+        look="numeric",
+    )
+
+
 def differences(comparison: Comparison) -> Table:
     """Difference, interval and p-value of every pair."""
     rows: list[list[Cell]] = [
@@ -120,6 +156,7 @@ def problems(comparison: Comparison) -> Table:
         caption=caption,
         head=("difference", *counted, "detectable points", "problems needed"),
         rows=rows,
+        spare=("same", "problems needed", "clusters"),
         upright=True,
         look="numeric",
     )
@@ -200,6 +237,16 @@ def groups(pair: RunPairing) -> Table:
     )
 
 
+def differing(comparison: Comparison) -> Table:
+    """Passes of every run on the problems on which a pair differs."""
+    found = {name for pair in comparison.pairs for name in (*pair.paired.wins, *pair.paired.losses)}
+    whole = passes_by_task(comparison)
+    rows = [row for row in whole.rows if row[0] in found]
+    return msgspec.structs.replace(
+        whole, slug="discordant", caption="Passes by problem, where the runs differ", rows=rows
+    )
+
+
 def discordant(comparison: Comparison, pair: RunPairing, why: Reasons | None = None) -> Table:
     """The problems on which the sides of a pair have different pass rates, won ones first."""
     known = {side.label: {task.id: task for task in side.tasks} for side in comparison.sides}
@@ -251,15 +298,14 @@ def comparison_document(comparison: Comparison, replies: Replies | None = None) 
     """
     benchmarks = " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
     profiles = ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
-    counts = sorted({pair.paired.tasks for pair in comparison.pairs})
-    counted = f"{fmt.count(counts[0])} to " if len(counts) > 1 else ""
-    counted += fmt.plural(counts[-1], "problem")
     methods = " ".join(words.sentences(comparison))
     shown = replies is not None and bool(replies.tasks)
     return doc.Document(
         kind=NAME,
         about=(benchmarks, words.scope(comparison)),
-        lines=(Prose(text=f"paired by problem, {counted} · graded under {profiles}", tone="asked"),),
+        lines=(
+            Prose(text=f"paired by problem, {words.counted(comparison)} · graded under {profiles}", tone="asked"),
+        ),
         sections=[
             _result(comparison),
             _reasoning(comparison),
@@ -288,23 +334,33 @@ def _result(comparison: Comparison) -> Section:
     confidence = 100 * comparison.pairs[0].paired.confidence
     caption = f"Second run minus first run, in percentage points, with {confidence:g} % confidence intervals."
     forced = [Prose(lead="not comparable (--force given): ", text=each) for each in words.forced(comparison)]
-    cautions = [*forced, *(Prose(text=each) for each in words.noted(comparison))]
+    cautions = [Prose(text=each) for each in words.noted(comparison)]
     plotted = only(On.PAGE, doc.Figure(differences_figure(comparison), caption, plain=True))
     said = words.correction(comparison)
+    main = models(comparison)
     pairs = {words.title(pair): pair.paired for pair in comparison.pairs}
     return Section(
         "result",
         "Result",
         [
-            doc.Beside(
-                [plotted, *_conclusions(comparison)],
-                [doc.Cautions(cautions, "Data set, problems, prompts and profile are the same.")],
+            only(
+                On.PAGE,
+                doc.Beside(
+                    [plotted, *_conclusions(comparison)],
+                    [doc.Cautions([*forced, *cautions], "Data set, problems, prompts and profile are the same.")],
+                ),
             ),
-            differences(comparison),
+            only(On.TERMINAL, doc.Cautions(forced), *_conclusions(comparison)),
+            main or differences(comparison),
             Prose(text=said, tone="note") if said else None,
+            only(On.TERMINAL, doc.Cautions(cautions)),
             problems(comparison),
-            rates(pairs),
-            sides(comparison),
+            only(
+                On.PAGE | On.FILES,
+                differences(comparison) if main else None,
+                rates(pairs),
+                sides(comparison),
+            ),
             only(On.FILES, obstacles(comparison)),
         ],
     )
@@ -387,9 +443,7 @@ def _groups(comparison: Comparison) -> Section | None:
 
 def _problems(comparison: Comparison, replies: Replies | None) -> Section:
     """Every problem: a strip a pair and the problems on which it differs, or the first of their names."""
-    named = {words.title(pair): discordant(comparison, pair) for pair in comparison.pairs}
-    head = ("difference", "problem", "first", "second", words.outcomes(comparison)[0])
-    files = [doc.stacked(named, "Problems on which the runs differ", head), passes_by_task(comparison)]
+    files = [differing(comparison), passes_by_task(comparison)]
     page = _strips(comparison, replies) if replies else []
     terminal: list[Part] = []
     for pair in comparison.pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -30,15 +31,15 @@ def forced(comparison: Comparison) -> list[str]:
 
 
 def noted(comparison: Comparison) -> list[str]:
-    """What else differs, with the pair it holds for where there are several; then the warnings of the runs."""
-    several = len(comparison.pairs) > 1
+    """What else differs, with the pair where it does not hold for all; then the warnings of the runs."""
+    pairs = Counter(sentence for pair in comparison.pairs for sentence in pair.remarks)
     differing = [
-        f"{title(pair)}: {sentence}" if several else sentence
+        sentence if pairs[sentence] == len(comparison.pairs) else f"{title(pair)}: {sentence}"
         for pair in comparison.pairs
         for sentence in pair.remarks
     ]
     own = folded({side.label: _bare(side.warnings) for side in comparison.sides})
-    return [*differing, *(one.line for one in own)]
+    return [*dict.fromkeys(differing), *(one.line for one in own)]
 
 
 def _bare(warnings: Sequence[Caution]) -> list[Caution]:
@@ -70,15 +71,34 @@ def scope(comparison: Comparison) -> str:
     return f"{', '.join(others)} against {comparison.baseline}"
 
 
+def counted(comparison: Comparison) -> str:
+    """How many problems the pairs share, and how many clusters these are where they are fewer."""
+
+    def among(numbers: set[int], noun: str) -> str:
+        least = f"{fmt.count(min(numbers))} to " if len(numbers) > 1 else ""
+        return f"{least}{fmt.plural(max(numbers), noun)}"
+
+    pairs = [pair.paired for pair in comparison.pairs]
+    problems = among({pair.tasks for pair in pairs}, "problem")
+    if all(pair.clusters == pair.tasks for pair in pairs):
+        return problems
+    return f"{problems} in {among({pair.clusters for pair in pairs}, 'cluster')}"
+
+
+def tests(comparison: Comparison) -> str:
+    """Which test the p-values are of."""
+    named = (
+        "sign flips of clusters (Fisher 1935), or the score test where its p is larger"
+        if pair.paired.mcnemar_p is None
+        else "McNemar's exact test (McNemar 1947)"
+        for pair in comparison.pairs
+    )
+    return f"p-values are two-sided: {' or '.join(dict.fromkeys(named))}"
+
+
 def sentences(comparison: Comparison) -> list[str]:
     """The methods paragraph."""
     first, draws = comparison.pairs[0].paired, comparison.pairs[0].bootstrap
-    tests = (
-        "sign flips of clusters (Fisher 1935), or the score test where its p is larger"
-        if p.paired.mcnemar_p is None
-        else "McNemar's exact test (McNemar 1947)"
-        for p in comparison.pairs
-    )
     paired = (
         "paired by problem: a difference is the mean share of correct samples of the second run minus that"
         " of the first"
@@ -89,7 +109,7 @@ def sentences(comparison: Comparison) -> list[str]:
         f"The comparison is {scope(comparison)}, {paired}, over the problems that both runs answered.",
         f"{100 * first.confidence:g} % confidence intervals: {sources}.",
         f"A percentile bootstrap of whole clusters ({shown}) is given for comparison.",
-        f"p-values are two-sided: {' or '.join(dict.fromkeys(tests))}.",
+        f"{tests(comparison)}.",
     ]
     if comparison.correction is not None:
         several = fmt.plural(len(comparison.pairs), "comparison")

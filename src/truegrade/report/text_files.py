@@ -268,7 +268,8 @@ _LATEX = str.maketrans(
 
 def latex(text: str) -> str:
     """Text that LaTeX sets as it stands, on one line."""
-    return re.sub("-(?=-)", "-{}", " ".join(text.split()).translate(_LATEX))  # two hyphens would be a dash
+    text = re.sub("-(?=-)", "-{}", " ".join(text.split()).translate(_LATEX))  # two hyphens would be a dash
+    return re.sub(r"(?<![^\s\[(])-(?=\d)", "$-$", text)
 
 
 TEXTS: Mapping[str, tuple[str, Callable[[Table], str]]] = MappingProxyType(
