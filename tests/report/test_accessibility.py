@@ -19,7 +19,6 @@ from support.accessibility import findings, unguarded_window
 from support.evolution_folders import MAIN, build_folder
 from truegrade.analysis.audit.findings import CODES, Audit, Finding, Severity
 from truegrade.analysis.comparison import compare_runs
-from truegrade.analysis.leaderboard import read_leaderboard
 from truegrade.analysis.replication import AUDIT
 from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding, pair_standing
 from truegrade.apps.evolve.reporting.page import write_report as write_evolution
@@ -27,7 +26,6 @@ from truegrade.apps.evolve.reporting.search_material import gather
 from truegrade.profiles import open_profile
 from truegrade.report.comparison_document import export_comparison
 from truegrade.report.html import write_report
-from truegrade.report.leaderboard_document import write_leaderboard
 from truegrade.report.standings_document import write_suite
 
 pytestmark = pytest.mark.slow
@@ -66,12 +64,6 @@ def comparison(folder: Path) -> Path:
     return folder / "page.html"
 
 
-def leaderboard(folder: Path) -> Path:
-    for name, marks in (("a", "0011"), ("b", "0111")):
-        build(folder / name, single(marks), model=f"toy/{name}", lenient=single("1111"))
-    return write_leaderboard(read_leaderboard([folder]), folder / "page.html")
-
-
 def suite(folder: Path) -> Path:
     """Of two models and benchmarks, under two profiles, with a run that is not there and a benchmark left out."""
     pairs = []
@@ -100,7 +92,7 @@ def evolution(folder: Path) -> Path:
     )
 
 
-@pytest.mark.parametrize("make", [report, checked, reasoning, comparison, leaderboard, suite, evolution])
+@pytest.mark.parametrize("make", [report, checked, reasoning, comparison, suite, evolution])
 def test_a_page_is_accessible(chromium, tmp_path: Path, make: Callable[[Path], Path]) -> None:
     with unguarded_window(chromium) as window:
         window.goto(make(tmp_path).as_uri())

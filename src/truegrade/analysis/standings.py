@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from truegrade.app import folder_kind
 from truegrade.errors import UserError
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.summary import ProfileSummary, Summary, profile_summary, read_summary
@@ -21,6 +22,23 @@ from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import Gap
 from truegrade.store import Run
 from truegrade.store.facts import sample_hash
+from truegrade.store.packing import is_pack
+
+MAX_DEPTH = 3
+"""Folders between the one given and a run."""
+
+
+def run_folders(path: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
+    """The runs and packs below a folder, by name; a run or pack itself."""
+    if not path.is_dir() or (path / "manifest.json").is_file() or folder_kind(path):
+        yield path
+        return
+    for below in sorted(path.iterdir()):
+        if is_pack(below) or (below / "manifest.json").is_file() or folder_kind(below):
+            yield below
+        elif depth and below.is_dir() and not below.name.startswith("."):
+            yield from run_folders(below, depth - 1)
+
 
 # ------------ One set of completions under several profiles: headline numbers and the spread between profiles.
 

@@ -14,7 +14,7 @@ import click
 
 from truegrade import __version__
 from truegrade.cli.check import check
-from truegrade.cli.compare import compare, leaderboard
+from truegrade.cli.compare import compare
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.files import completion, export, report
@@ -60,7 +60,7 @@ EXIT_INTERRUPTED = 130
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Evaluate", ("run", "grade", "check")),
     ("Graders", ("assay", "serve")),
-    ("Read", ("report", "compare", "leaderboard", "view")),
+    ("Read", ("report", "compare", "view")),
     ("Share", ("export",)),
     ("Data, names, machine", ("data", "list", "evolve", "doctor")),
 )
@@ -81,11 +81,12 @@ OTHER_NAMES: Mapping[str, str] = {
     "import": "grade FILE",
     "info": "list KIND NAME",
     "lm-eval-tasks": "export BENCHMARK --format lm-eval --out FOLDER",
+    "leaderboard": "compare RUNS --table",
     "ls": "list",
     "pack": "export RUN --format NAME`, or for the whole run `python -m zipfile -c RUN.zip RUN",
     "power": "compare --power",
     "pull": "data pull NAME",
-    "rank": "leaderboard RUN",
+    "rank": "compare RUNS --table",
     "replicate": "check CLAIM RUN",
     "score": "grade FILE",
     "server": "serve",
@@ -398,7 +399,7 @@ def schema(name: str | None) -> None:
 
 
 for _command in (
-    check, compare, completion, data, doctor, export, leaderboard, list_, report, serve, serve_model,
+    check, compare, completion, data, doctor, export, list_, report, serve, serve_model,
 ):  # fmt: skip
     main.add_command(_command)
 

@@ -1,4 +1,4 @@
-"""The commands `compare` and `leaderboard`, which compare runs; the first plans a comparison, too."""
+"""The command `compare`, which compares runs, and plans a comparison."""
 
 from __future__ import annotations
 
@@ -189,8 +189,7 @@ def _table(
     runs: tuple[Path, ...], profiles: tuple[str, ...], file_format: str | None, out: Path | None, *, as_json: bool
 ) -> None:
     """Every run with its own intervals; paired with the first where that is possible."""
-    from truegrade.analysis.leaderboard import run_folders
-    from truegrade.analysis.standings import standings
+    from truegrade.analysis.standings import run_folders, standings
     from truegrade.app import folder_kind
 
     found = [run for given in runs for run in run_folders(given) if folder_kind(run) is None]
@@ -230,28 +229,3 @@ def _name(files: Sequence[Path], *, as_json: bool) -> None:
     else:
         for file in files:
             echo(file)
-
-
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUNS...")
-@click.option("--as", "profiles", multiple=True, metavar="PROFILE", help="Only these profiles. Repeatable.")
-@click.option("--out", type=click.Path(path_type=Path), help="The page. [default: leaderboard.html here]")
-@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
-@json_option
-def leaderboard(
-    runs: tuple[Path, ...], profiles: tuple[str, ...], out: Path | None, open_page: bool, as_json: bool
-) -> None:
-    """Write a page that ranks graded runs, packs or folders of them, by benchmark and profile."""
-    from truegrade.analysis.leaderboard import read_leaderboard
-    from truegrade.report.leaderboard_document import write_leaderboard
-
-    found = read_leaderboard(runs, profiles=profiles)
-    path = write_leaderboard(found, out)
-    if as_json:
-        print_json(found)
-    else:
-        echo(path)
-        for name, why in found.left_out.items():
-            echo(f"note: {name} is on no board: {why}", err=True)
-    if open_page:
-        click.launch(str(path))

@@ -404,8 +404,8 @@ def suite_document(found: SuiteStanding, folder: Path) -> doc.Document:
             ),
             Section("runs", "Runs", [runs(found.pairs, folder)]),
         ],
-        styles=("leaderboard.css", "suite.css"),
-        scripts=("leaderboard.js",),
+        styles=("standings.css", "suite.css"),
+        scripts=("standings.js",),
     )
 
 
