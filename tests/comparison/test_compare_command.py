@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -192,3 +194,15 @@ def documented():
 def test_the_commands_of_the_document_do_what_they_say(line):
     arguments = shlex.split(line)
     assert said(*(argument for argument in arguments if argument != "--open"))
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_the_files_for_a_paper_fit_between_the_margins():
+    said("compare", "runs/before", "runs/after", "runs/third", "--format", "latex", "--out", "paper")
+    said("compare", "runs/before", "runs/after", "--table", "--format", "latex", "--out", "paper/one.tex")
+    inputs = [rf"\input{{{path}}}" for path in sorted(Path("paper").glob("*.tex"))]
+    head = [r"\documentclass{article}", r"\usepackage{booktabs,longtable,graphicx}", r"\begin{document}"]
+    Path("all.tex").write_text("\n".join([*head, *inputs, r"\end{document}", ""]))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    assert made.returncode == 0 and "Overfull" not in made.stdout, made.stdout

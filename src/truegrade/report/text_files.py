@@ -169,8 +169,8 @@ def _listings(table: Table) -> list[LongText]:
 
 LONG_ROWS = 40
 """Rows from which on a table does not fit a page."""
-WIDE = 100
-"""Characters from which on the columns of a table do not fit between the margins."""
+_CHARACTER, _GAP, _LINE = 5.2, 12, 345
+"""Points of a character and between two columns in the article class at 10 points, and of its line."""
 SENTENCE = 60
 """Characters from which on a cell is set as a paragraph."""
 
@@ -197,8 +197,8 @@ def as_latex(table: Table) -> str:
         return "\\addtocounter{table}{-1}\n".join(parts) + _verbatim(table)
     inner = [r"\toprule", _row(cells[0]), r"\midrule", *map(_row, cells[1:]), r"\bottomrule"]
     tabular = [rf"\begin{{tabular}}{{{_columns(widths)}}}", *_indented(inner, 2), r"\end{tabular}"]
-    paragraphs = [width for width in widths if width > SENTENCE]
-    if len(paragraphs) > 1 or sum(widths) - sum(paragraphs) > WIDE:
+    short = [width for width in widths if width <= SENTENCE]
+    if len(widths) - len(short) > 1 or _points(short) > _LINE:
         tabular = [rf"\resizebox{{\linewidth}}{{!}}{{{tabular[0]}", *tabular[1:-1], rf"{tabular[-1]}}}"]
     lines = [r"\centering", caption, label, *tabular]
     return "\n".join([r"\begin{table}", *_indented(lines, 2), r"\end{table}", ""]) + _verbatim(table)
@@ -213,14 +213,17 @@ def _verbatim(table: Table) -> str:
 
 def _fitting(widths: Sequence[int]) -> list[list[int]]:
     """Columns that fit side by side, each time with the first."""
-    parts, width = [[0]], widths[0]
+    parts = [[0]]
     for place in range(1, len(widths)):
-        if width + widths[place] > WIDE and len(parts[-1]) > 1:
+        if len(parts[-1]) > 1 and _points([min(widths[each], SENTENCE) for each in (*parts[-1], place)]) > _LINE:
             parts.append([0])
-            width = widths[0]
         parts[-1].append(place)
-        width += min(widths[place], SENTENCE)
     return parts
+
+
+def _points(widths: Sequence[int]) -> float:
+    """Width of columns of so many characters."""
+    return _CHARACTER * sum(widths) + _GAP * len(widths)
 
 
 def _long(cells: Sequence[Sequence[str]], widths: Sequence[int], caption: str) -> str:
