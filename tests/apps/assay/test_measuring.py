@@ -150,7 +150,7 @@ def test_with_a_bonus_above_one_the_least_right_program_is_a_pass():
     rows = {**rights(1.18, 1.1, 1.0, 1.2, 0.0), probe("p000", "cheat", 1, channel="report"): 1.0}
     of, _ = measured({**rows, probe("p000", "mutant", 1): 0.9})
     assert (share(of, "right").accepted, share(of, "cheat").accepted, share(of, "mutant").accepted) == (4, 1, 0)
-    assert of.with_bonus and "1, or the least above wrong ones, passes" in "".join(words.remarks(of))
+    assert of.with_bonus and "1 is a pass, or the least of them above wrong ones" in "".join(words.remarks(of))
     ten = {**rights(10.0, 10.0, 10.0, 5.0), probe("p000", "mutant", 1): 5.0}
     of, _ = measured(ten)  # a scale from 0 to 10, and a right program that is paid in part
     assert (share(of, "right").accepted, share(of, "mutant").accepted, of.with_bonus) == (3, 0, False)

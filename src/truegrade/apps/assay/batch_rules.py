@@ -43,7 +43,7 @@ PICKS: Mapping[str, Callable[[Verdicts], bool]] = {
 }
 
 
-BEGINNINGS = (20, 30, 40, 50, 64, 80, 100)
+BEGINNINGS = (20, 30, 40, 50, 64, 80, 100, 120, 128, 150, 160, 200, 250, 256, 300, 400, 500, 512)
 """Numbers of characters of which a beginning may be taken for a reply."""
 
 
@@ -463,6 +463,14 @@ def of_a_number(number: int) -> Iterator[tuple[str, Rule]]:
     yield (
         f"judges each reply by the tests of {number} rows behind it",
         _by_row(lambda at, size: (at + number) % size),
+    )
+    yield (
+        f"judges by each row's tests the last program whose place leaves as much when divided by {number}",
+        _of_row(lambda at, size: at + (size - 1 - at) // number * number),
+    )
+    yield (
+        f"judges the last program of each {number} in a batch by the tests of all of them",
+        _of_row(lambda at, size: min(size, (at // number + 1) * number) - 1),
     )
     yield f"judges reply i of a batch by the tests of row i // {number}", _by_row(lambda at, _: at // number)
     yield f"judges reply i of a batch by the tests of row i % {number}", _by_row(lambda at, _: at % number)

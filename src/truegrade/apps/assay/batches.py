@@ -24,6 +24,8 @@ SMALL, LARGE = 8, 64
 MOST_PROBLEMS = 8
 _TURNS = 4
 _MOST_RIGHT = 4
+BEGINS = 512
+"""Characters of a reply that are kept of its beginning."""
 NO_PROGRAM = "I do not know how to solve this problem."
 """A reply without a program."""
 
@@ -46,7 +48,7 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     chars: int
     lines: int = 0
     start: str = ""
-    """Its first 100 characters."""
+    """Its first characters, `BEGINS`."""
     hollow: bool = False
     """Whether it defines nothing."""
     turns: tuple[tuple[str, str], ...] = ()
@@ -209,7 +211,7 @@ def _reply(probe: Probe, name: str, problems: Mapping[str, Problem], paid_alone:
         names=make_probe("", "stub", "", " ".join(sorted({*re.findall(r"[^\W\d]\w*", code)}))).id,
         chars=len(code),
         lines=code.count("\n") + 1,
-        start=code[:100],
+        start=code[:BEGINS],
         hollow="def " not in probe.code,
         paid_alone=paid_alone,
     )

@@ -20,8 +20,10 @@ from truegrade.apps.assay.probes.must_fail import must_fail_probes
 from truegrade.apps.assay.probes.mutants import ENDLESS, changed_outputs, mutants
 from truegrade.apps.assay.probes.right import form_probes, rewrites
 from truegrade.apps.assay.probes.stubs import (
+    DOCUMENTED,
     as_method,
     examples_of,
+    explained,
     in_order,
     not_implemented,
     stubs,
@@ -175,6 +177,8 @@ class _Making:
             labelled = self._labelled(self._as_asked(probe))
             if labelled.label == "wrong":
                 self._add(labelled)
+                if probe.origin == DOCUMENTED:
+                    self._add(explained(labelled))
 
     def labelled(self) -> None:
         """Programs that somebody labelled, and replies of models, as far as the oracle bears the label out."""

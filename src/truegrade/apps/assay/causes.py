@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from truegrade.apps.assay.acceptance import NATURAL, REFERENCE, Acceptance
+from truegrade.apps.assay.probes.mutants import ONE_TEST
 from truegrade.apps.assay.probes.right import NEEDS
 from truegrade.apps.assay.records import Probe
 
@@ -94,6 +95,28 @@ def judged_by_another(
     )
 
 
+_LEAST_DRAWN = 2
+"""Programs with both verdicts from which on chance is said to decide."""
+
+
+def decided_by_chance(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
+    """Whether programs that are wrong on one test alone get both verdicts when sent again, each behind the same
+    ones: then the grader may draw its tests."""
+    sent = [one for one in probes if one.origin == ONE_TEST and one.label == "wrong"]
+    times = {one.id: acceptance.each_time(one, again=True) for one in sent}
+    again = [one for one in sent if len(times[one.id]) > 1]
+    both = [one for one in again if len({*times[one.id]}) > 1]
+    if len(both) < _LEAST_DRAWN:
+        return None
+    often = max(len(times[one.id]) for one in again)
+    said = (
+        f"{len(both)} of {len(again)} programs that are wrong on one test alone got both when sent {often} times"
+    )
+    return Cause(
+        "flaky_verdict", f"gives the same program one verdict or the other: {said}; it may draw its tests", both
+    )
+
+
 _LEAST_ABOVE = 2
 """Wrong programs above right ones from which on that is told."""
 _LEAST_DECIDED = 5
@@ -164,8 +187,8 @@ def _word_apart(some: Sequence[Probe], others: Sequence[Probe]) -> str:
 
 
 def wrong_above_right(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | None:
-    """Whether wrong programs that are refused get more than a right reply that gets half of the reference's reward
-    or more: then form or style weighs more than a test."""
+    """Whether wrong programs that are refused get more than a right program, or than one in another form that gets
+    half of the reference's reward or more: then form or style weighs more than a test."""
     by_problem: dict[str, list[Probe]] = defaultdict(list)
     for probe in probes:
         if acceptance.score(probe) is not None and probe.problem_id not in acceptance.refused:
@@ -175,7 +198,7 @@ def wrong_above_right(probes: Iterable[Probe], acceptance: Acceptance) -> Cause 
         scores = {probe.id: acceptance.score(probe) or 0.0 for probe in found}
         due = min((scores[probe.id] for probe in found if probe.origin == REFERENCE), default=0.0)
         rights = [probe for probe in found if probe.kind in ("right", "form") and probe.label == "right"]
-        rights = [probe for probe in rights if 2 * scores[probe.id] >= due > 0]
+        rights = [one for one in rights if due > 0 and (one.kind == "right" or 2 * scores[one.id] >= due)]
         # Whether the tests of its problem refuse a mutant that is refused here, nobody asked.
         known = [probe for probe in found if probe.label == "wrong" and probe.kind not in NATURAL]
         wrong = [probe for probe in known if not acceptance.accepted(probe)]
@@ -188,5 +211,7 @@ def wrong_above_right(probes: Iterable[Probe], acceptance: Acceptance) -> Cause 
     if len(above) < _LEAST_ABOVE:
         return None
     score, lowest = min(least.items(), key=lambda each: each[0])
-    said = f"gives {len(above)} of {tried} wrong programs more than a right one to the same problem"
+    said = (
+        f"gives {len(above)} of {tried} wrong programs, mutants aside, more than a right one to the same problem"
+    )
     return Cause("wrong_above_right", f"{said}: a right one ({lowest.origin}) gets {score:g}", above)

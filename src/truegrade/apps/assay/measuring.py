@@ -135,13 +135,20 @@ class _GraderOnBenchmark:
         references = {
             one.problem_id: one for one in reversed(probes) if one.kind == "right" and one.origin == REFERENCE
         }
-        self._batches = measure_batches(batches, self._acceptance, references, self._steadiness.explains)
-        # Where what came before decides, these replies tell nothing of their messages.
-        apart = self._another is None and not (self._batches is not None and self._batches.flipped)
-        self._turns = measure_turns(
-            batches if apart else (),
-            lambda one, score: accepts(self._acceptance, references[one.problem_id], score),
+        explains = self._steadiness.explains
+        found = measure_batches(batches, self._acceptance, references, explains)
+        self._chance = causes.decided_by_chance(probes, self._acceptance)
+        if self._another is not None or (found is not None and found.cause):
+            self._chance = None
+        if self._chance is not None:
+            found = measure_batches(batches, self._acceptance, references, lambda flips, of: True)
+        self._batches = found
+        turns = measure_turns(
+            batches, lambda one, score: accepts(self._acceptance, references[one.problem_id], score)
         )
+        # Where what came before decides, these replies tell of their messages only if one of these explains all.
+        apart = self._another is None and not (self._batches is not None and self._batches.flipped)
+        self._turns = turns if apart or (turns is not None and turns.cause) else None
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -329,6 +336,8 @@ class _GraderOnBenchmark:
         """
         if (self._another is not None and self._another.blurs) or self._text is not None:
             return []
+        if self._chance is not None:
+            return [one for one in self._kinds_overlooked if not paying.is_of_tests(one[0])]
         if self._batches is not None and self._batches.paid:
             return [one for one in self._kinds_overlooked if one[0] in paying.MADE_APART]
         return self._kinds_overlooked
@@ -339,9 +348,9 @@ class _GraderOnBenchmark:
         refused: list[causes.Cause | None] = [
             *causes.misread(causes.refused_kinds(self._probes, self._acceptance), explains)
         ]
-        if len(refused) > 1:  # kinds that have one thing in common
-            refused = [causes.refused_by_text(self._probes, self._acceptance), *refused]
-        return [one for one in (self._another, self._text, *refused) if one is not None]
+        text = causes.refused_by_text(self._probes, self._acceptance) if len(refused) > 1 else None
+        refused = [text] if text is not None else refused  # kinds that have one thing in common
+        return [one for one in (self._another, self._chance, self._text, *refused) if one is not None]
 
     @cached_property
     def _above(self) -> causes.Cause | None:

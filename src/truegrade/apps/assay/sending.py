@@ -39,6 +39,7 @@ from truegrade.apps.assay.acceptance import (
 )
 from truegrade.apps.assay.folder import VERDICTS, AssayFolder, AssayManifest
 from truegrade.apps.assay.probes.must_fail import make_impossible
+from truegrade.apps.assay.probes.mutants import ONE_TEST
 from truegrade.apps.assay.records import DANGERS, Dispatch, Probe, Said
 from truegrade.apps.assay.targets import Target
 from truegrade.apps.assay.targets.asking import is_endless
@@ -408,6 +409,8 @@ def _is_other(accepted: bool | None, seen: Counter[bool | None]) -> bool:
 GIVEN_UP = -2
 """Lead at which a verdict in question is taken for chance."""
 MOST_LEADS = 4
+MOST_DRAWN, TIMES_DRAWN = 12, 4
+"""Programs that are wrong on one test alone and are sent again to see whether chance decides, and how often."""
 AHEAD = 4
 """Conversations begin with 0 to 3 controls."""
 
@@ -458,8 +461,9 @@ class _Resending:
         self._steadiness = Steadiness(self._probes, self._acceptance)
         self._raising = raising_paid(self._probes, self._acceptance, self._steadiness)
         lead, doubt = self._steadiness.lead, self._steadiness.flips > 0
+        drawn = self._of_one_test()
         if lead is None:
-            return []
+            return [drawn] if drawn else []
         talks, busy = [], set[tuple[str, str]]()
         for cheat, twin in self._pairs:
             going = False
@@ -475,7 +479,16 @@ class _Resending:
         paid = [one for one in hollow if self._acceptance.accepted(one)]
         # So few may be flips also of a grader that no verdict sent twice showed to flip.
         rest = self._paid_by_chance(paid, lead) if doubt or len(paid) <= FEW * len(hollow) else []
-        return [*talks, rest] if rest else talks
+        return [*talks, *filter(None, (rest, drawn))]
+
+    def _of_one_test(self) -> list[Dispatch]:
+        """Programs that are wrong on one test alone, where some are accepted: tests may be drawn each time."""
+        sent = [one for one in self._probes if one.origin == ONE_TEST and one.label == "wrong"]
+        accepted = [one for one in sent if self._acceptance.accepted(one)]
+        refused = [one for one in sent if self._acceptance.accepted(one) is False]
+        some = [one for pair in zip(accepted, refused, strict=False) for one in pair][:MOST_DRAWN]
+        turn = len(self._verdicts.again[some[0].id]) if some else TIMES_DRAWN
+        return [self._again(one, turn) for one in some] if turn < TIMES_DRAWN else []
 
     def _paid_by_chance(self, paid: Iterable[Probe], lead: int) -> list[Dispatch]:
         doubtful = [one for one in paid if self._undecided(one, [self._acceptance.lead(one)], lead)]

@@ -80,6 +80,11 @@ READINGS: Mapping[str, Callable[[Turns], bool]] = {
     "judges the first program of all messages, whoever wrote it": lambda t: _programs(_whole(t))[:1] == [RIGHT],
     "pays the best of all messages, whoever wrote it": lambda t: RIGHT in _whole(t),
     "pays where all of the model's programs are right": lambda t: {*_programs(_of_model(t))} == {RIGHT},
+    "pays where all of the model's messages are right ones": lambda t: {*_of_model(t)} == {RIGHT},
+    "pays where all programs of all messages are right, whoever wrote them": lambda t: (
+        {*_programs(_whole(t))} == {RIGHT}
+    ),
+    "pays where all messages are right ones, whoever wrote them": lambda t: {*_whole(t)} == {RIGHT},
     "pays where half of the model's programs or more are right": lambda t: (
         2 * _of_model(t).count(RIGHT) >= len(_programs(_of_model(t))) > 0
     ),
@@ -149,7 +154,9 @@ def measure_turns(
     if not rows:
         return None
     answered = [(row.items[0], row.scores[0]) for row in rows if len(row.scores) == 1]
-    found = [(one, verdict(one, score)) for one, score in answered if score is not None]
+    scored = [(one, score) for one, score in answered if score is not None]
+    ranks = _ranks_right_ones_first(scored)
+    found = [(one, one.is_right if ranks else verdict(one, score)) for one, score in scored]
     several = [(one, v) for one, v in found if len(one.turns) > 1]
     fits = [name for name, reads in READINGS.items() if all(reads(one.turns) is v for one, v in found)]
     cause = fits[0] if fits and several else ""
@@ -173,6 +180,17 @@ def measure_turns(
     )
 
 
+def _ranks_right_ones_first(scored: Sequence[tuple[BatchItem, float]]) -> bool:
+    """Whether every right reply to a problem got more than each wrong one: that is no other reading, whatever one
+    message gets."""
+    sides: dict[str, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
+    for one, score in scored:
+        sides[one.problem_id][one.is_right].append(score)
+    return bool(sides) and all(
+        of[True] and min(of[True]) > max(of[False], default=float("-inf")) for of in sides.values()
+    )
+
+
 def turns_in_words(of: TurnsMeasure | None) -> str:
     """Which message decides; empty where it is the one that is due, and of graders that are handed one text."""
     if of is None or (of.as_due and not of.unanswered):
@@ -190,6 +208,6 @@ def turns_in_words(of: TurnsMeasure | None) -> str:
         wrong if of.paid > of.of_others_paid else "",
         silent if of.unanswered else "",
     )
-    said = of.cause or "judges not the model's last message with a program alone, by no known rule"
+    said = of.cause or "judges by no rule that is known here"
     whose = f"it {said}: " if of.right + of.of_others else ""
     return f"of replies with several messages {whose}{', '.join(filter(None, found))}".removesuffix(": ")

@@ -78,6 +78,7 @@ def _functions(entry_point: str, reference: str, examples: Sequence[Example]) ->
     head = _HEAD.format(entry_point)
     outputs = [output for _, output in examples if is_plain(output)]
     yield "none", f"{head}    return None\n"
+    yield DOCUMENTED, _DOCUMENTED.format(entry_point)
     for value in _constants(outputs, _returned_type(reference, entry_point)):
         yield "constant", f"{head}    return {value!r}\n"
     for place in range(min(_MOST_ECHOES, _arity(reference, entry_point, examples))):
@@ -102,6 +103,7 @@ def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
     outputs = [str(output) for _, output in examples]
     yield "empty", ""
     yield "silent", "import sys\nsys.stdin.read()\n"
+    yield DOCUMENTED, _DOCUMENTED_SCRIPT
     for value in dict.fromkeys([*([_usual(outputs)] if outputs else []), "0", "1", "Yes", "No", "-1"]):
         yield "constant", f"import sys\nsys.stdin.read()\nprint({value.rstrip(chr(10))!r})\n"
     yield "echo", "import sys\nsys.stdout.write(sys.stdin.read())\n"
@@ -110,6 +112,46 @@ def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
         found = f"TABLE.get(sys.stdin.read().strip(), {_usual(outputs)!r})"
         yield "table", f"import sys\nTABLE = {table}\nsys.stdout.write({found})\n"
     yield "not-implemented", not_implemented("")
+
+
+DOCUMENTED = "documented"
+"""Origin of a stub with all that may be paid for style in a program."""
+_DOCUMENTED = '''\
+def {}(*arguments: object, **named: object) -> object:
+    """Return what the problem asks for.
+
+    Args:
+        arguments: the values of one case, in their order.
+        named: the same by name.
+
+    Returns:
+        The value of this case.
+    """
+    # No case needs a branch of its own.
+    result: object = None
+    return result  # for every case
+'''
+_DOCUMENTED_SCRIPT = '''\
+"""Read the whole input, and write what the problem asks for."""
+
+import sys
+
+# No case needs a branch of its own.
+text: str = sys.stdin.read()  # for every case
+'''
+_PROSE = (
+    "The statement is read once more, and each of its cases is looked at in turn. First come the smallest inputs,"
+    " then those at the edges, and last the largest ones, whose time matters. None of them needs a branch of its"
+    " own, so one expression is enough for all, and it takes as long as one look at the input. "
+)
+
+
+def explained(stub: Probe) -> Probe:
+    """A stub as a reply with all that may be paid for style in a text: thoughts, steps, some 1,900 characters."""
+    thoughts, steps = _PROSE * 3, "".join(f"{number}. {_PROSE}\n" for number in (1, 2, 3))
+    program = f"```python\n{stub.code}```\n\nIt covers every case."
+    text = f"<think>\n{thoughts}\n</think>\n\n## Solution\n\n{steps}\n{program}"
+    return make_probe(stub.problem_id, "stub", "explained", text, form="reply", label=stub.label)
 
 
 _LOOP = "while True:\n    pass\n"

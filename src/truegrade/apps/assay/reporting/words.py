@@ -127,7 +127,7 @@ def _answer(measure: GraderMeasure) -> str:
     named = f" ({', '.join(measure.open_channels)})" if measure.open_channels else ""
     if measure.forgeable and not measure.unearned.all_paid:
         each = " each time" if measure.unearned.once else ""
-        alone = f"alone 0 of {fmt.plural(measure.unearned.all_tried, 'program')} were paid{each}"
+        alone = f"alone 0 of {measure.unearned.all_tried} programs that solve nothing were paid{each}"
         return f"yes, beside other replies; {alone}"
     if measure.forgeable:
         stubs, cheats = (measure.unearned.by_kind.get(kind, (0, 0))[0] for kind in ("stub", "cheat"))
@@ -300,7 +300,9 @@ def by_form(measure: GraderMeasure) -> str:
 def rewards_of_right_ones(measure: GraderMeasure) -> str:
     """That right programs get different rewards; empty where they do not."""
     if measure.with_bonus:
-        return "gives right replies different rewards: 1, or the least above wrong ones, passes (--pass-at)"
+        return (
+            "gives right replies different rewards; 1 is a pass, or the least of them above wrong ones (--pass-at)"
+        )
     if measure.nearly < LEAST_NEARLY:
         return ""
     return (
