@@ -30,17 +30,17 @@ def battery(problems):
 
         def code(result, differs_at, place=place):
             start = f"def f{place}(x):{' ' * place}\n"
-            return f"{start}    # {'-' * (differs_at - len(start))}{'.' * (130 - differs_at + place)}\n{result}"
+            return f"{start}    # {'-' * (differs_at - len(start))}{'.' * (570 - differs_at + place)}\n{result}"
 
         probes += [
-            probe(name, "right", 0, code=code(f"    return x + {place}", 120)),
+            probe(name, "right", 0, code=code(f"    return x + {place}", 560)),
             probe(name, "right", 1, code=f"def f{place}(x):  # in other words\n    y = {place}\n    return x + y"),
             *(
                 probe(name, "stub", each, code=code(f"    return {each}", differs_at))
-                for each, differs_at in enumerate((120, 80, 55, 30))
+                for each, differs_at in enumerate((560, 80, 55, 30))
             ),
-            probe(name, "mutant", 0, code=code(f"    return x + {place + 1}", 120)),
-            probe(name, "mutant", 1, code=code(f"    return x - {place}", 120)),
+            probe(name, "mutant", 0, code=code(f"    return x + {place + 1}", 560)),
+            probe(name, "mutant", 1, code=code(f"    return x - {place}", 560)),
         ]
     return probes
 
@@ -87,7 +87,7 @@ def test_each_fault_is_told_from_all_others(problems, seed):
         assert found.flipped, name
         due = first.setdefault(str([rule(talk) for talk in bench.items]), name)  # which says the same here
         missed += [(name, found.cause)] if found.cause != due else []
-    assert not missed and len(first) > 0.65 * len(RULES)
+    assert not missed and len(first) > 0.6 * len(RULES)  # beginnings of several lengths say the same
 
 
 @pytest.mark.parametrize("number", NUMBERS)

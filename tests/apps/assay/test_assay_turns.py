@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from planted_graders import problem
 from targets_support import jailed
@@ -49,7 +50,7 @@ def test_what_nobody_but_a_tool_solved_is_counted():
 
 def test_no_rule_is_named_where_none_fits_or_nothing_was_said():
     unknown = judged(lambda turns: len(turns) == 2)
-    assert unknown.cause == "" and "no known rule" in turns_in_words(unknown)
+    assert unknown.cause == "" and "by no rule that is known here" in turns_in_words(unknown)
     silent = judged(lambda turns: None if len(turns) > 1 else True)
     said = "of replies with several messages 48 got no verdict (grader_raised: ValueError)"
     assert (silent.cause, turns_in_words(silent)) == ("", said)
@@ -68,6 +69,20 @@ def test_where_the_shape_does_not_decide_it_is_said_how_many_get_another_verdict
 
 def test_nothing_is_measured_of_graders_of_one_text():
     assert measure_turns([], lambda _, score: True) is None and turns_in_words(None) == ""
+
+
+def test_a_bonus_for_one_message_is_no_other_reading():
+    """Right replies of several messages get less than single ones, and more than all wrong ones."""
+    probes = battery(3)
+    known = {one.problem_id: problem(one.problem_id) for one in probes}
+    said = []
+    for place, (one,) in enumerate(plan_turns(probes, known, said_alone(probes))):
+        score = 1.0 * READINGS[DUE](one.item.turns) + 0.1 * (len(one.item.turns) == 1)
+        said.append(BatchSaid(grader="g", talk=TALK, place=place, items=(one.item,), scores=(score,)))
+    found = measure_turns(said, lambda _, score: score >= 1.1)
+    assert found.as_due and turns_in_words(found) == ""
+    said[8] = msgspec.structs.replace(said[8], scores=(-0.5,))  # a right one below wrong ones
+    assert turns_in_words(measure_turns(said, lambda _, score: score >= 1.1))
 
 
 @jailed

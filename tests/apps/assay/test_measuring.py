@@ -9,6 +9,7 @@ from planted_graders import KINDS, Planted, battery, controls, planted, probe, p
 from support.thorough import one_in
 from truegrade.apps.assay.measuring import measure
 from truegrade.apps.assay.paying import difference
+from truegrade.apps.assay.probes.mutants import ONE_TEST
 from truegrade.apps.assay.records import CODES, Said, Witness
 from truegrade.apps.assay.reporting import words
 from truegrade.statistics.intervals import clopper_pearson
@@ -494,12 +495,47 @@ def test_wrong_programs_above_a_right_one_in_another_form_are_told():
     rows = {reference(): 1.3, reference("p001"): 1.3, **dict.fromkeys(bare, 1.0), **dict.fromkeys(wrong, 1.175)}
     rows |= {wrong[0]: 0.3, wrong[3]: 0.0}
     of, findings = measured(rows)
-    said = "gives 4 of 6 wrong programs more than a right one to the same problem"
+    said = "gives 4 of 6 wrong programs, mutants aside, more than a right one to the same problem"
     assert f"{said}: a right one (no fence) gets 1" in words.answer(of) and codes(findings, "wrong_above_right")
     rows |= dict.fromkeys(wrong, 0.9)
     assert not codes(measured(rows)[1], "wrong_above_right")
     refused = {**rows, **dict.fromkeys(bare, 0.2)}  # that it is refused is told elsewhere
     assert not codes(measured(refused)[1], "wrong_above_right")
+
+
+def test_wrong_programs_above_a_right_one_of_another_kind_are_told_however_little_that_gets():
+    """As of a reward with a penalty for length."""
+    long = [probe(name, "right", 1, origin="long") for name in ("p000", "p001")]
+    wrong = [probe(name, "output", number) for name in ("p000", "p001") for number in range(3)]
+    rows = {reference(): 1.0, reference("p001"): 1.0, **dict.fromkeys(long, -0.5), **dict.fromkeys(wrong, 0.0)}
+    said = "gives 6 of 6 wrong programs, mutants aside, more than a right one to the same problem"
+    assert f"{said}: a right one (long) gets -0.5" in words.answer(measured(rows)[0])
+
+
+def test_chance_is_told_from_tests_that_are_left_out():
+    """By programs that are wrong on one test alone, which are sent again where some are accepted."""
+    witness = Witness(call="f(1)", expected="1", got="2", source="own")
+    made = [probe(name, "output", number, witness=witness) for name in ("p000", "p001") for number in range(5)]
+    ones = [
+        msgspec.structs.replace(
+            one, origin=ONE_TEST, change=f"right on 4 of 5 tests, wrong on test {place % 5 + 1}"
+        )
+        for place, one in enumerate(made)
+    ]
+    probes = [reference(), reference("p001"), *ones]
+    rows = said(
+        {reference(): True, reference("p001"): True} | {one: place % 5 < 2 for place, one in enumerate(ones)}
+    )
+    drawn, steady = list(rows), list(rows)
+    for time in range(4):
+        drawn += said({one: (place + time) % 3 > 0 for place, one in enumerate(ones)}, fresh=True)
+        steady += said({one: place % 5 < 2 for place, one in enumerate(ones)}, fresh=True)
+    (by_chance,), _ = measure(probes, drawn, PROBLEMS)
+    (cause,) = by_chance.causes
+    assert cause.startswith("gives the same program one verdict or the other: 10 of 10 programs")
+    assert not any("test 1" in one for one in by_chance.overlooks)
+    (left_out,), _ = measure(probes, steady, PROBLEMS)
+    assert not left_out.causes and any("is wrong on test 1, 2 only" in one for one in left_out.overlooks)
 
 
 @pytest.mark.parametrize(("wrong", "accepted"), [(0.4, 2), (0.95, 0)])

@@ -43,7 +43,7 @@ PICKS: Mapping[str, Callable[[Verdicts], bool]] = {
 }
 
 
-BEGINNINGS = (20, 30, 40, 50, 64, 80, 100, 120, 128, 150, 160, 200, 250, 256, 300, 400, 500, 512)
+BEGINNINGS = (20, 30, 40, 50, 64, 80, 100, 160, 256, 512)
 """Numbers of characters of which a beginning may be taken for a reply."""
 
 

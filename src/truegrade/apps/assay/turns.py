@@ -84,7 +84,6 @@ READINGS: Mapping[str, Callable[[Turns], bool]] = {
     "pays where all programs of all messages are right, whoever wrote them": lambda t: (
         {*_programs(_whole(t))} == {RIGHT}
     ),
-    "pays where all messages are right ones, whoever wrote them": lambda t: {*_whole(t)} == {RIGHT},
     "pays where half of the model's programs or more are right": lambda t: (
         2 * _of_model(t).count(RIGHT) >= len(_programs(_of_model(t))) > 0
     ),

@@ -39,8 +39,8 @@ A_CODE = 20
 """Findings of one code that the page spells out."""
 DRAWN = 25
 """Problems in a chart."""
-SHORT_LINES = 12
-"""Lines of a program that a terminal shows."""
+SHORT_LINES, SHORT_CHARS = 12, 76
+"""Lines of a program that a terminal shows, and characters of each."""
 _TOLD = frozenset({
     "channel_open", "cheat_stays", "decided_by_text", "flaky_verdict", "judged_by_another", "looser_than_tests",
     "overlooks_difference", "paid_without_solving", "reference_refused", "refuses_kind", "weak_tests",
@@ -217,7 +217,8 @@ def _shortest_paid(material: AssayMaterial, measures: Sequence[GraderMeasure]) -
 def _program(one: ShortestPaid) -> Iterable[Part]:
     lines = one.code.strip("\n").splitlines()
     cut = [f"… {fmt.plural(len(lines) - SHORT_LINES, 'more line')}: {PAGE}"] if lines[SHORT_LINES:] else []
-    yield only(On.TERMINAL, Code("\n".join([*lines[:SHORT_LINES], *cut])))
+    shown = (line if len(line) <= SHORT_CHARS else f"{line[: SHORT_CHARS - 1]}…" for line in lines[:SHORT_LINES])
+    yield only(On.TERMINAL, Code("\n".join([*shown, *cut])))
     yield only(On.PAGE, Code(one.code, f"Program {one.probe}"))
 
 
