@@ -470,3 +470,16 @@ def test_a_grader_of_programs_is_asked_in_another_order(assayed):
 def test_rewards_of_more_than_two_kinds_are_relative_only_where_they_vary():
     by_text = Bench().measured(lambda talk: [[one.is_right + one.chars / 1000 for one in b] for b in talk])
     assert not by_text.flipped and not by_text.relative
+
+
+def test_a_bonus_for_seconds_is_not_relative():
+    """The same reply gets a little more or less each time, whatever stands beside it."""
+    draw = random.Random(3)
+
+    def timed(span):
+        return lambda talk: [
+            [1.0 + span * draw.random() if one.is_right else 0.0 for one in batch] for batch in talk
+        ]
+
+    assert not Bench(5).measured(timed(0.02)).relative
+    assert Bench(5).measured(timed(0.4)).relative

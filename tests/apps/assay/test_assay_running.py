@@ -211,9 +211,9 @@ def test_problems_whose_tests_have_no_such_form_are_counted_with_the_form_that_h
 
     (result,) = assay(grader=grade, problems=problems, battery=few, out=tmp_path / "a", workers=1)
     [found] = [each.sentence for each in result.findings if each.code == "tests_form"]
-    assert found.startswith("1 problem left out (49 programs), such as own/2: its tests are more than assert")
+    assert found.startswith("1 problem left out (51 programs), such as own/2: its tests are more than assert")
     measure = result.measures[0]
-    assert (measure.problems, measure.left_out, measure.unanswered) == (1, 1, {"tests_form": 49})
+    assert (measure.problems, measure.left_out, measure.unanswered) == (1, 1, {"tests_form": 51})
     assert sum(share.no_verdict for share in measure.shares) == 0
     assert found.endswith("; `tests_as=check` holds them")
     with pytest.raises(UserError, match="`tests_as=check` holds them"):

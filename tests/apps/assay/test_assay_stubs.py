@@ -58,7 +58,7 @@ def test_a_value_that_is_no_literal_is_left_out():
     assert not is_plain(object()) and not is_plain(float("nan")) and not is_plain(float("inf"))
     assert not is_plain("x" * 20_000) and is_plain({"a": {1, 2}, "b": (1.5, None)})
     assert {origin for origin, _ in codes("f", "", [((1,), float("nan"))])} == {
-        *("none", "echo", "everything", "empty", "not-implemented")
+        *("none", "documented", "echo", "everything", "empty", "not-implemented")
     }
 
 
@@ -67,6 +67,7 @@ def test_without_examples_the_signature_tells_type_and_number():
     assert {origin for origin, _ in made} == {
         "constant",
         "none",
+        "documented",
         "echo",
         "echo-2",
         "everything",
@@ -74,7 +75,9 @@ def test_without_examples_the_signature_tells_type_and_number():
         "not-implemented",
     }
     assert ("constant", "def f(*arguments, **named):\n    return []\n") in made
-    assert {origin for origin, _ in codes("f", "def f(:")} == {"none", "everything", "empty", "not-implemented"}
+    assert {origin for origin, _ in codes("f", "def f(:")} == {
+        *("none", "documented", "everything", "empty", "not-implemented")
+    }
 
 
 def test_a_method_is_looked_at_without_self():
@@ -82,6 +85,7 @@ def test_a_method_is_looked_at_without_self():
     assert {origin for origin, _ in made} == {
         "constant",
         "none",
+        "documented",
         "echo",
         "echo-2",
         "everything",

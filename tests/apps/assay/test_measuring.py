@@ -538,6 +538,24 @@ def test_chance_is_told_from_tests_that_are_left_out():
     assert not left_out.causes and any("is wrong on test 1, 2 only" in one for one in left_out.overlooks)
 
 
+def test_what_is_paid_for_style_alone_is_told_as_that():
+    witness = Witness(call="f(1)", expected="1", got="None", source="own")
+    kinds = [("documented", 1), ("explained", 2), ("none", 3), ("echo", 4), ("table", 5)]
+    stubs = [
+        probe(name, "stub", number, origin=origin, witness=witness, code=f"def f():  # {number}\n    pass")
+        for name in ("p000", "p001")
+        for origin, number in kinds
+    ]
+    rows = {reference(): True, reference("p001"): True} | {one: one.origin == "documented" for one in stubs}
+    of, _ = measured(rows, own={one.id: False for one in stubs})
+    said = (
+        "pays what solves nothing for its docstring, types and comments: accepts 2 of these, and none of 8 other"
+    )
+    assert any(cause.startswith(said) for cause in of.causes)
+    of, _ = measured(rows | {stubs[2]: True}, own={one.id: False for one in stubs})
+    assert not any("docstring" in cause for cause in of.causes)
+
+
 @pytest.mark.parametrize(("wrong", "accepted"), [(0.4, 2), (0.95, 0)])
 def test_a_little_less_for_the_form_alone_is_no_refusal(wrong, accepted):
     names = ("p000", "p001")

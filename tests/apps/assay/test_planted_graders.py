@@ -24,7 +24,7 @@ FIRST_MESSAGE = (
 )
 NO = (
     r"no: 0 of \d+ channels tried, on \d+ problems(?:, without programs that do not end)?"
-    r"(?:; \d+ programs? (?:was|were) paid at first, and not again)?\n"
+    r"(?:; \d+ programs? (?:was|were) paid at first, and mostly not again)?\n"
 )
 YES = "yes, "
 ALL_THAT = r"accepts every program that {} \((\d+) of \1\), and \d+ of \d+ other wrong programs"

@@ -33,6 +33,8 @@ LEAST_FLIPS = 2
 no fault: a verdict may flip once in a hundred sends and never among those that are sent twice."""
 _LEAST_FOREIGN = 3
 """Wrong replies accepted, all right ones to another problem, of which it is said that other rows judged them."""
+_NOISE = 0.05
+"""Share of the span of all rewards by which those of one reply may differ where nothing but time does."""
 _TOLD_APART = 10
 """Times as many flips as a rule leaves unexplained it has to explain."""
 SHORT: Mapping[str, Callable[[Sequence[BatchItem]], int]] = {
@@ -119,12 +121,14 @@ def measure_batches(
 
 
 def _varies(rows: Sequence[BatchSaid]) -> bool:
-    """Whether a reply got different rewards in different places."""
-    got: dict[tuple[str, str], set[float | None]] = defaultdict(set)
+    """Whether a reply got different rewards in different places, by more than a bonus for seconds differs."""
+    got: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in rows:
         for one, score in zip(row.items, row.scores, strict=True):
-            got[one.problem_id, one.text].add(_rounded(score))
-    return any(len(scores) > 1 for scores in got.values())
+            if score is not None:
+                got[one.problem_id, one.text].append(score)
+    every = [score for scores in got.values() for score in scores]
+    return any(max(scores) - min(scores) > _NOISE * (max(every) - min(every)) for scores in got.values())
 
 
 def _is_above_a_right_one(row: BatchSaid, place: int) -> bool:

@@ -448,7 +448,8 @@ _RESTS_ON: Mapping[str, Callable[[GraderMeasure], object]] = MappingProxyType(
         **dict.fromkeys(("accepts_anything", "judged_by_another"), _of_class("stub")),
         **dict.fromkeys(("reference_refused", "refuses_kind", "right_refused"), _of_class("right")),
         **dict.fromkeys(
-            ("decided_by_text", "overlooks_difference", "wrong_above_right"), lambda measure: measure.differences
+            ("decided_by_text", "overlooks_difference", "pays_for_style", "wrong_above_right"),
+            lambda measure: measure.differences,
         ),
         "depends_on_batch": lambda measure: measure.batches,
         "reads_other_messages": lambda measure: measure.turns,

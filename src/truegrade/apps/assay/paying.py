@@ -205,20 +205,19 @@ def overlooked(
             if some_suffice and kind.startswith(ONE_FAILS) and kind.count(",") >= 2:
                 more = f", and none of {halves.number} wrong on half of them: most of the tests suffice"
             told[kind] = kind, f"accepts {said}, and {rest} of {among} other wrong programs{more}", programs
-    if any(map(is_of_tests, told)):
+    if any(kind.startswith((_ON_TEST, _ON_TESTS, ONE_FAILS)) for kind in told):
         # Then a program was accepted for the tests on which it is right, however it differs on another.
-        told = {kind: one for kind, one in told.items() if is_of_tests(kind) or kind in MADE_APART}
+        told = {
+            kind: one
+            for kind, one in told.items()
+            if kind.startswith((_ON_TEST, _ON_TESTS, ONE_FAILS)) or kind in MADE_APART
+        }
     first = sorted(told.values(), key=lambda each: each[0] != ANY_VALUE)
     yield from first[:MOST_TOLD]
     if left := first[MOST_TOLD:]:
         programs = [program for _, _, of in left for program in of]
         names = "; ".join(kind for kind, _, _ in left)
         yield ANY_VALUE, f"accepts most programs of {fmt.plural(len(left), 'other kind')}: {names}", programs
-
-
-def is_of_tests(kind: str) -> bool:
-    """Whether a kind of difference is the number of tests, or which, on which a program is wrong."""
-    return kind.startswith((_ON_TEST, _ON_TESTS, ONE_FAILS))
 
 
 def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
@@ -428,6 +427,7 @@ _ALONE = "start each program in a new process"
 _CLOSED = {
     "judged_by_another": f"{_ALONE}, and keep nothing of it",
     "decided_by_text": _COMPARE,
+    "pays_for_style": "pay for style only where every test passes",
     "flaky_verdict": "run every test each time",
 }
 _TYPES = "compare types as well as values"

@@ -190,6 +190,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no_oracle": "no label of the problem's right and wrong programs can be proven by running them",
         "no_verdict": "programs got no verdict for another reason than those named here; they are in no rate",
         "overlooks_difference": "of wrong programs that differ in one way far more are accepted than of others",
+        "pays_for_style": "programs that solve nothing are accepted for comments, types, thoughts or length",
         "paid_without_solving": "programs are accepted that solve nothing, and not by the problems' own tests",
         "reads_other_messages": "of replies of several messages it judges another than the model's last program",
         "reference_raises": "the benchmark's reference fails on its own tests or inputs",

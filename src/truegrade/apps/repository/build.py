@@ -233,7 +233,7 @@ def build_functions(
     *,
     workers: int | None = None,
     allow_unsafe: bool = False,
-    progress: Callable[[bool], None] = lambda failed: None,
+    progress: Callable[[], object] = lambda: None,
     notice: Notice = lambda sentence: None,
 ) -> BuiltFunctions:
     """Make the problems of every function; functions that an earlier run in the folder finished are read.
@@ -245,7 +245,7 @@ def build_functions(
         suite: what the repository's own tests make of mutants; a problem has to refuse nearly as many.
         workers: programs run at once.
         allow_unsafe: as `Sandbox` takes it.
-        progress: told, function by function, whether there is no row of it.
+        progress: told of each function.
         notice: told of damaged lines of the journal.
 
     Raises:
@@ -270,7 +270,7 @@ def build_functions(
 
             for part in in_order(_drawn(inventory.functions, options), made, workers=first.workers):
                 parts.append(part)
-                progress(not part.rows)
+                progress()
                 for kind in part.rows:
                     counts[kind] += 1  # type: ignore[index]  # kinds of the options
                 if options.size is not None and min(counts.values()) >= options.size:

@@ -114,7 +114,7 @@ def build_repository(
         try:
             built = build_functions(
                 some, options, out, _refused_by_suite(results), workers=workers, allow_unsafe=unsafe,
-                progress=lambda failed: watch.advance(failed=failed), notice=notice,
+                progress=watch.advance, notice=notice,
             )  # fmt: skip
         finally:
             watch.finish()
@@ -355,13 +355,14 @@ def _measured(
     from truegrade.apps.repository.suite_strength import ForgeryShown, summarise_suite, write_strength
     from truegrade.apps.repository.survivors import calls_for_survivors
 
-    told = lambda failed: watch.advance(failed=failed)  # noqa: E731
     calls, forgeries = dict[tuple[str, str], str](), tuple[ForgeryShown, ...]()
     with open_sandbox(inventory, workers, allow_unsafe=unsafe) as sandbox:
         survey = survey_tests(inventory, sandbox, out, options.seed, notice=notice)
         watch.start("mutants", total=len(inventory.functions), done=0)
         try:
-            results = measure_functions(inventory, survey, options, sandbox, out, progress=told, notice=notice)
+            results = measure_functions(
+                inventory, survey, options, sandbox, out, progress=watch.advance, notice=notice
+            )
         finally:
             watch.finish()
         if search:
@@ -369,7 +370,7 @@ def _measured(
             try:
                 calls = calls_for_survivors(
                     inventory, results, options.seed, out,
-                    workers=workers, allow_unsafe=unsafe, progress=told, notice=notice,
+                    workers=workers, allow_unsafe=unsafe, progress=watch.advance, notice=notice,
                 )  # fmt: skip
             finally:
                 watch.finish()

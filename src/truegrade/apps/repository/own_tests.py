@@ -54,10 +54,8 @@ MODULE = "truegrade_answer"
 LEAST_MUTANTS = 5
 _MOST_MUTANTS = 20
 """Every second of them has a part in the choice of tests; the others tell how strong these are."""
-_FIRST_FILES, _MOST_FILES = 3, 8
-"""Files whose tests are kept if they go together, and files that are tried for what the others miss."""
-_MOST_PARTS = 150
-"""Tests of one file, each with all its parameters counted: a run of so many takes part of a second."""
+_MOST_FILES = 8
+"""Files of tests, first those with most that refuse mutants; each has its share of `MOST_TESTS`."""
 _MOST_CHARS = 400_000
 """Of a module of tests, and of the files that it reads."""
 _MOST_FILE_BYTES = 100_000
@@ -214,8 +212,8 @@ def decide_by_tests(
 ) -> DecidedByTests:
     """Find tests of the repository that decide about answers to a function.
 
-    Kept are those of a few files, first the one with most of those that refuse mutants, and of each other file
-    that refuses what none before it does.
+    Kept are those of up to `_MOST_FILES` files, as many as go together, first the file with most of those that
+    refuse mutants. Where they are too many, each file has a share, and those that refuse mutants stay.
 
     Args:
         function: of its package.
@@ -240,8 +238,8 @@ def decide_by_tests(
     variants = [without_body(function.node), *ignoring_parameters(function), *(one.code for one in shown)]
     refusing = [floor.whole.get(one.id, "") for one in shown]
     by_file = _tests_of(function, side, refusing)
-    due = [test.partition("::")[0] if floor.whole else None for test in refusing]
-    task, refusals = _strongest(trial, by_file, variants, [*[None] * (len(variants) - len(shown)), *due])
+    task = _together(trial, by_file)
+    refusals = [trial.refusals(task, one) for one in variants]
     if not refusals[0]:
         raise NotRecorded("its tests accept a removed body")
     tried = [
@@ -249,7 +247,7 @@ def decide_by_tests(
         for mutant in held_out
     ]
     # Where the same tests are tried without them, they chose nothing.
-    chose = len(by_file) > _FIRST_FILES or [*by_file.items()] != [*_tests_of(function, side, ()).items()]
+    chose = [*by_file.items()] != [*_tests_of(function, side, ()).items()]
     tried += [
         TriedMutant(mutant=mutant, refused_by=count, held_out=not chose)
         for mutant, count in zip(shown, refusals[-len(shown) :], strict=True)
@@ -286,13 +284,17 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
     if not parts:
         raise NotRecorded("no test in a file that can be read reaches it")
     paths = sorted(parts, key=lambda path: (-first[path].total(), -parts[path].total(), path))
-    return {path: _within_room(parts[path], first[path]) for path in paths[:_MOST_FILES]}
+    paths = paths[:_MOST_FILES]
+    shares, left = dict[str, int](), MOST_TESTS
+    for number, path in enumerate(sorted(paths, key=lambda path: parts[path].total())):
+        shares[path] = min(parts[path].total(), left // (len(paths) - number))
+        left -= shares[path]
+    return {path: _within_room(parts[path], first[path], shares[path]) for path in paths}
 
 
-def _within_room(parts: Counter[str], first: Counter[str]) -> set[str]:
-    """Names of tests that together have not too many parts, those that are to be first before all others."""
+def _within_room(parts: Counter[str], first: Counter[str], room: int) -> set[str]:
+    """Names of tests, one at least, that together have no more parts; those that are to be first come first."""
     kept: set[str] = set()
-    room = _MOST_PARTS
     for name in [*first, *(name for name in parts if name not in first)]:
         if not kept or parts[name] <= room:
             kept.add(name)
@@ -300,48 +302,31 @@ def _within_room(parts: Counter[str], first: Counter[str]) -> set[str]:
     return kept
 
 
-def _strongest(
-    trial: _Trial, by_file: Mapping[str, set[str]], variants: Sequence[str], due: Sequence[str | None]
-) -> tuple[_Kept, list[int]]:
-    """The tests that refuse most variants, and how many of them refuse each.
-
-    Args:
-        trial: runs them.
-        by_file: tests; those of the first files are kept whatever they refuse.
-        variants: programs.
-        due: for each variant, the file of a test that refuses it, empty for none; None where that is not known.
+def _together(trial: _Trial, by_file: Mapping[str, set[str]]) -> _Kept:
+    """The tests of files that pass, of as many files as go together.
 
     Raises:
-        NotRecorded: no test passes.
+        NotRecorded: none passes; says why of the first file.
     """
-    kept: dict[str, set[str]] = {}
-    task: _Kept | None = None
-    refusals = [0] * len(variants)
-    why = None
-    for number, (path, names) in enumerate(by_file.items()):
-        missed = [place for place, count in enumerate(refusals) if not count and due[place] in (path, None)]
-        if task is not None and number >= _FIRST_FILES and not any(due[place] == path for place in missed):
-            continue
+    alone, whys = dict[str, set[str]](), list[NotRecorded]()
+    for path, names in by_file.items():
         try:
-            alone = trial.passing({path: names})
+            alone[path] = trial.passing({path: names}, times=0).names
         except NotRecorded as refusal:
-            why = why or refusal
-            continue
-        if task is None:
-            task, refusals, kept = alone, [trial.refusals(alone, one) for one in variants], {path: alone.names}
-            continue
-        new = {place: trial.refusals(alone, variants[place]) for place in missed}
-        if number >= _FIRST_FILES and not any(new.values()):
-            continue
+            whys.append(refusal)
+    with suppress(NotRecorded):
+        if alone:
+            return trial.passing(alone)
+    task, kept = None, dict[str, set[str]]()
+    for path, names in alone.items():
         try:
-            task = trial.passing({**kept, path: alone.names})
-        except NotRecorded:  # the two files do not go together
-            continue
-        kept[path] = alone.names
-        refusals = [new.get(place, count) for place, count in enumerate(refusals)]
+            task = trial.passing({**kept, path: names})
+            kept[path] = names
+        except NotRecorded as refusal:
+            whys.append(refusal)
     if task is None:
-        raise why or NotRecorded("no test of it passes")
-    return task, refusals
+        raise whys[0]
+    return task
 
 
 class _Kept(NamedTuple):
@@ -361,11 +346,12 @@ class _Trial:
     def __init__(self, function: FunctionPlace, side: TestSide, own: str, jails: TwoJails) -> None:
         self._function, self._side, self._own, self._jails = function, side, own, jails
 
-    def passing(self, wanted: Mapping[str, set[str]]) -> _Kept:
+    def passing(self, wanted: Mapping[str, set[str]], times: int = _RUNS) -> _Kept:
         """The tests that pass on the function whenever they are run.
 
         Args:
             wanted: by file, ``Class.test``.
+            times: how often they are run again, in several orders.
 
         Raises:
             NotRecorded: there are none.
@@ -389,7 +375,7 @@ class _Trial:
                 raise NotRecorded("not all of its tests pass together")
             task = self._task([(files[0][0], kept)], fields, exact=True)
         cpu_s = max(_LEAST_CPU_S, _SLOWDOWN * first.outcome.cpu_s)
-        for number in range(_RUNS):
+        for number in range(times):
             mixed = msgspec.structs.replace(task, tests=shuffled(task.tests, number))
             again = self._run(mixed, self._function.source, _SLOWDOWN * cpu_s, second=number % 2 == 1)
             if again.reason is not Reason.PASSED:

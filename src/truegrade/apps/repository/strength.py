@@ -267,7 +267,7 @@ def _survey_of(tests: Mapping[str, list[list[Any]]], key: str) -> TestSurvey:
 
 def measure_functions(
     inventory: Inventory, survey: TestSurvey, options: StrengthOptions, sandbox: Sandbox, folder: Path, *,
-    progress: Callable[[bool], None] = lambda failed: None,
+    progress: Callable[[], object] = lambda: None,
     notice: Notice = lambda sentence: None,
 ) -> list[FunctionResult]:  # fmt: skip
     """What becomes of the mutants of every function; those that an earlier run in the folder finished are read.
@@ -278,7 +278,7 @@ def measure_functions(
         options: what to measure.
         sandbox: one of `open_sandbox`.
         folder: where results lie.
-        progress: told, function by function, whether no mutant of it was decided.
+        progress: told of each function.
         notice: told of damaged lines of the journal.
 
     Raises:
@@ -303,13 +303,13 @@ def measure_functions(
                 missing.append(asked)
                 continue
             found[asked.id, asked.line] = asked
-            progress(not asked.decided)
+            progress()
         work = lambda batch: _measured(warm, batch, survey, key)  # noqa: E731
         for results in in_order(_batches(missing), work, workers=sandbox.workers, stop=sandbox.close):
             for one in results:
                 journal.append(one)
                 found[one.id, one.line] = one
-                progress(not one.decided)
+                progress()
     return [found[function.id, function.node.lineno] for function in inventory.functions]
 
 

@@ -37,7 +37,7 @@ class FoundCalls(PartOfFunction, frozen=True, kw_only=True):
 def calls_for_survivors(
     inventory: Inventory, results: Sequence[FunctionResult], seed: int, folder: Path, *,
     workers: int | None, allow_unsafe: bool,
-    progress: Callable[[bool], None] = lambda failed: None, notice: Notice = lambda sentence: None,
+    progress: Callable[[], object] = lambda: None, notice: Notice = lambda sentence: None,
 ) -> dict[tuple[str, str], str]:  # fmt: skip
     """By place of the function and mutant, a call that every rewriting answers as the original, and it does not.
 
@@ -48,7 +48,7 @@ def calls_for_survivors(
         folder: where results lie; what an earlier run found is read.
         workers: programs run at once.
         allow_unsafe: as `Sandbox` takes it.
-        progress: told, function by function, whether no call was found.
+        progress: told of each function.
         notice: told of damaged lines of the journal.
 
     Raises:
@@ -69,7 +69,7 @@ def calls_for_survivors(
                 if (one.id, one.line, one.key) not in earlier:
                     journal.append(one)
                 found |= {(function.place, mutant): call for mutant, call in one.calls.items()}
-                progress(not one.calls)
+                progress()
     return found
 
 

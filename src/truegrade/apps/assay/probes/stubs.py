@@ -10,9 +10,10 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from textwrap import indent
+from types import MappingProxyType
 from typing import Any
 
 from truegrade.apps.assay.records import (
@@ -114,8 +115,11 @@ def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
     yield "not-implemented", not_implemented("")
 
 
-DOCUMENTED = "documented"
-"""Origin of a stub with all that may be paid for style in a program."""
+DOCUMENTED, EXPLAINED = "documented", "explained"
+STYLES: Mapping[str, str] = MappingProxyType(
+    {DOCUMENTED: "its docstring, types and comments", EXPLAINED: "thoughts, steps and length"}
+)
+"""Origin of a stub with all that may be paid for style in a program, or in a text, to what that is."""
 _DOCUMENTED = '''\
 def {}(*arguments: object, **named: object) -> object:
     """Return what the problem asks for.
@@ -151,7 +155,9 @@ def explained(stub: Probe) -> Probe:
     thoughts, steps = _PROSE * 3, "".join(f"{number}. {_PROSE}\n" for number in (1, 2, 3))
     program = f"```python\n{stub.code}```\n\nIt covers every case."
     text = f"<think>\n{thoughts}\n</think>\n\n## Solution\n\n{steps}\n{program}"
-    return make_probe(stub.problem_id, "stub", "explained", text, form="reply", label=stub.label)
+    return make_probe(
+        stub.problem_id, "stub", EXPLAINED, text, form="reply", label=stub.label, witness=stub.witness
+    )
 
 
 _LOOP = "while True:\n    pass\n"

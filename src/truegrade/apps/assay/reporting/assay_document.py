@@ -43,8 +43,8 @@ SHORT_LINES, SHORT_CHARS = 12, 76
 """Lines of a program that a terminal shows, and characters of each."""
 _TOLD = frozenset({
     "channel_open", "cheat_stays", "decided_by_text", "flaky_verdict", "judged_by_another", "looser_than_tests",
-    "overlooks_difference", "paid_without_solving", "reference_refused", "refuses_kind", "weak_tests",
-    "wrong_above_right",
+    "overlooks_difference", "paid_without_solving", "pays_for_style", "reference_refused", "refuses_kind",
+    "weak_tests", "wrong_above_right",
 })  # fmt: skip
 """Codes of findings that the first lines tell in other words."""
 _BOTH = On.PAGE | On.TERMINAL

@@ -98,7 +98,7 @@ def _paid_once(measure: GraderMeasure) -> str:
     """How many programs that solve nothing were paid before a fresh grader refused them; empty of none."""
     paid = measure.unearned.once
     programs = f"{fmt.plural(paid, 'program')} {'was' if paid == 1 else 'were'}"
-    return f"{programs} paid at first, and not again" if paid else ""
+    return f"{programs} paid at first, and mostly not again" if paid else ""
 
 
 def _in_batches(measure: GraderMeasure) -> str:
