@@ -447,7 +447,7 @@ def export(
             format's own choice.
         benchmark: the benchmark file, of a run that was made elsewhere with one.
         data: local data file or folder.
-        out: the file; None for the format's own name in the run's folder.
+        out: the file, or a folder for one of the format's own name; None for the run's.
 
     Raises:
         UserError: a name or file is at fault, or the run lacks what the format needs.

@@ -70,7 +70,7 @@ OF_TASKS = ("task_args", "repeats", "temperature", "max_tokens")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File, or folder of tasks. [default: in the run's folder]",
+    help="File, or a folder for it, or for tasks. [default: in the run's folder]",
 )
 @json_option
 def export(what: tuple[str, ...], file_format: str, out: Path | None, as_json: bool, **options: Any) -> None:

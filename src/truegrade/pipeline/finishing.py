@@ -167,7 +167,7 @@ def export_run(
         problems: those of the run, by id, in the data set's order.
         profile: its rule takes the answers out of the replies.
         file_format: an exporter, or its name: see `truegrade.store.exporters.find_exporter`.
-        out: the file; None for the format's own name in the run's folder.
+        out: the file, or a folder for one of the format's own name; None for the run's.
 
     Returns:
         The file written, all of it or nothing.
@@ -184,7 +184,7 @@ def export_run(
         raise UserError(f"format {exporter.name!r} does not cover {benchmark!r}; it covers {covered}")
     if exporter.verdicts:
         _demand_verdicts(run, profile, exporter)
-    path = out or run.outputs / exporter.file
+    path = run.outputs / exporter.file if out is None else out / exporter.file if out.is_dir() else out
     with writing(path):
         run.outputs.mkdir(exist_ok=True)
     with replacing(path) as file:

@@ -177,7 +177,7 @@ def test_a_grader_that_refuses_every_reference_is_asked_how_it_is_called():
         3,
         [
             (["--grader", "rewards.py:one_argument"], "hands it 2 arguments; choose another --call"),
-            (["--grader", "rewards.py:missing"], "has no attribute 'missing'"),
+            (["--grader", "rewards.py:missing"], "rewards.py: has no missing; it defines "),
             (["--grader", "nowhere.py:f"], "nowhere.py: no such file"),
             (["--grader", "dead.py:f"], "No module named 'a_module_that_is_not_there'"),
             (["--grader", "broken.py:f"], "SyntaxError"),

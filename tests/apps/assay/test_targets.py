@@ -31,6 +31,7 @@ from targets_support import (
 
 from truegrade.apps.assay.running import dry
 from truegrade.apps.assay.targets.opening import open_target
+from truegrade.apps.assay.targets.programs import locate
 from truegrade.errors import UserError
 
 PROBES = (RIGHT, WRONG, RAISES, EQUAL_TO_ALL)
@@ -362,6 +363,7 @@ def test_a_killed_assay_leaves_no_grader_behind(write):
     script = f"""
 from targets_support import RIGHT, asked, sending
 from truegrade.apps.assay.targets.opening import open_target
+from truegrade.apps.assay.targets.programs import locate
 asked(open_target({f"{file}:reward"!r}, timeout_s=600), sending(RIGHT))
 """
     paths = [str(Path(__file__).parent), *sys.path]
@@ -391,3 +393,27 @@ def _comes_true(what: Any) -> bool:
     while not (true := what()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return bool(true)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("def other(p, t): return 1", True),
+        ("", True),
+        ("reward = lambda p, t: 1", False),
+        ("from os import path as reward", False),
+        ("if True:\n    class reward: pass", False),
+        ("from os import *", False),
+        ("globals()['reward'] = len", False),
+        ("def __getattr__(name): return len", False),
+        ("def reward(", False),  # which loading it tells
+    ],
+)
+def test_a_file_that_binds_no_such_name_is_refused_before_anything_runs(tmp_path, text, refused):
+    path = tmp_path / "rewards.py"
+    path.write_text(text)
+    if refused:
+        with pytest.raises(UserError, match=r"rewards\.py: has no reward"):
+            locate(f"{path}:reward.each")
+    else:
+        assert locate(f"{path}:reward").attribute == "reward"

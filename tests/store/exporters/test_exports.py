@@ -80,6 +80,10 @@ def test_evalplus_loads_the_samples_and_takes_the_results_for_its_own(graded):
     assert [task for task, _ in seen["rows"]] == [task for task, row in REPLIES.items() for _ in row]
 
 
+def test_a_folder_is_given_the_format_s_own_name(graded, tmp_path):
+    assert truegrade.export(graded, "human-eval", out=tmp_path).name == "samples.human-eval.jsonl"
+
+
 def test_exported_programs_need_no_prompt(graded):
     path = truegrade.export(graded, "evalplus")
     for line in path.read_text().splitlines():

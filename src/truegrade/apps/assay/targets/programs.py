@@ -202,6 +202,10 @@ def locate(spec: str) -> Located:
 def _in_file(spec: str, path: Path, attribute: str) -> Located:
     if not path.is_file():
         raise UserError(f"`grader`: {path}: no such file; check the path")
+    names = _bound_in(path)
+    if names is not None and (name := attribute.partition(".")[0]) not in names:
+        defined = f"; it defines {', '.join(names)}" if names else ""
+        raise UserError(f"`grader`: {path}: has no {name}{defined}")
     path = path.resolve()
     root = path.parent
     while (root / "__init__.py").is_file():  # a module of a package may import its neighbours
@@ -212,6 +216,29 @@ def _in_file(spec: str, path: Path, attribute: str) -> Located:
     parts = path.relative_to(root).with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     return msgspec.structs.replace(found, module=module, shown=(str(root / parts[0]),))
+
+
+def _bound_in(path: Path) -> list[str] | None:
+    """The names that a file binds anywhere, its functions and classes first; None where that cannot be told."""
+    try:
+        tree = parse_module(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if isinstance(tree, Fault):
+        return None
+    nodes = [*ast.walk(tree)]
+    imported = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    if any(alias.name == "*" for alias in imported):
+        return None
+    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    if called & {"exec", "globals", "vars", "setattr", "locals"}:
+        return None
+    defined = [
+        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+    stored = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    names = [alias.asname or alias.name.partition(".")[0] for alias in imported]
+    return None if "__getattr__" in defined else [*dict.fromkeys((*defined, *stored, *names))]
 
 
 def _in_module(spec: str, module: str, attribute: str) -> Located:
