@@ -102,6 +102,11 @@ def check(ctx: click.Context, /, what: tuple[str, ...], as_json: bool, **options
         raise click.UsageError(f"one claim and one run or file are needed, and {len(what)} words are given")
     if not claim and re.fullmatch(r"[\d.]+%?", named) and not path.exists():
         raise click.UsageError(f"{named} is a number: name what it is about, truegrade check {named} FILE")
+    if claim and re.fullmatch(r"0?\.\d*[1-9]\d*", claim[0]):
+        percent = f"{100 * float(claim[0]):g}"
+        raise click.UsageError(
+            f"a claim is in percent: write {percent} if {claim[0]} is a fraction, else {claim[0]}%"
+        )
     if not claim:
         refuse(*OF_CLAIM, *OF_MADE_RUN, why=f"is about a claim, and none is given: truegrade check 67.7 {named}")
         holds = _audit(path, options, as_json=as_json)
