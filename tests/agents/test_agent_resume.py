@@ -279,9 +279,13 @@ def test_agents_are_listed_with_their_arguments():
     listed = next(agent for agent in every if agent["name"] == "agentcoder")
     assert listed["name"] == "agentcoder"
     assert set(listed["args"]) == set(listed["defaults"]["published"]) == set(listed["defaults"]["repaired"])
-    text = " ".join(CliRunner().invoke(main, ["list", "agents"], env={"COLUMNS": "200"}).stdout.split())
+    wide = {"COLUMNS": "200"}
+    text = " ".join(CliRunner().invoke(main, ["list", "agents", "agentcoder"], env=wide).stdout.split())
     assert all(name in text for name in listed["args"])
     assert all(rule["text"] in text for rule in listed["rules"])
+    lines = CliRunner().invoke(main, ["list", "agents"], env=wide).stdout.splitlines()
+    assert all(any(agent["name"] in line and agent["summary"] in line for line in lines) for agent in every)
+    assert len(lines) <= len(every) + 6
 
 
 def test_every_line_of_steps_fits_its_schema(play):

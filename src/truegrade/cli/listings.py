@@ -172,6 +172,11 @@ class _Agents(ListedKind):
 
         print_agents([each.value.info for each in found], [str(each.origin) for each in found])
 
+    def show_one(self, one: Any) -> None:
+        from truegrade.report.listings import print_agent
+
+        print_agent(one.value.info, str(one.origin))
+
 
 KINDS: Mapping[str, ListedKind] = {
     "benchmarks": _Benchmarks("truegrade.benchmarks:REGISTRY", "what `run` asks a model"),

@@ -230,21 +230,30 @@ def print_models(models: Sequence[ModelInfo], *, everything: bool = True, consol
 def print_agents(
     agents: Iterable[AgentInfo], origins: Iterable[str] = repeat(BUILT_IN), *, console: Console | None = None
 ) -> None:
-    """Print the agents, their arguments with the defaults of each variant, and their rules."""
-    for info, origin in zip(agents, origins, strict=False):
-        facts: list[tuple[str, Cell]] = [
-            ("agent", f"{info.name}@{info.version}"),
-            ("summary", info.summary),
-            ("covers", ", ".join(info.covers)),
-            ("from", origin),
-        ]
-        rows: list[list[Cell]] = []
-        for name, meaning in info.args.items():
-            values = (None if of[name] is None else str(of[name]) for of in info.defaults.values())
-            rows.append([name, *values, meaning])
-        rules: list[str | Prose] = [f"{rule.text} ({rule.source})" for rule in info.rules]
-        arguments = listing(("-A", *info.defaults, "meaning"), rows)
-        print_parts(Facts(facts), arguments, Bullets(rules), console=console)
+    """Print the agents, a line each."""
+    rows: list[list[Cell]] = [
+        [f"{info.name}@{info.version}", info.summary if origin == BUILT_IN else f"{info.summary} (from {origin})"]
+        for info, origin in zip(agents, origins, strict=False)
+    ]
+    more = Prose(text="arguments, benchmarks and rules of one: truegrade list agents NAME", tone="remark")
+    print_parts(listing(("agent", "summary"), rows), more, console=console)
+
+
+def print_agent(info: AgentInfo, origin: str = BUILT_IN, *, console: Console | None = None) -> None:
+    """Print an agent, its arguments with the defaults of each variant, and its rules."""
+    facts: list[tuple[str, Cell]] = [
+        ("agent", f"{info.name}@{info.version}"),
+        ("summary", info.summary),
+        ("covers", ", ".join(info.covers)),
+        ("from", origin),
+    ]
+    rows: list[list[Cell]] = []
+    for name, meaning in info.args.items():
+        values = (None if of[name] is None else str(of[name]) for of in info.defaults.values())
+        rows.append([name, *values, meaning])
+    rules: list[str | Prose] = [f"{rule.text} ({rule.source})" for rule in info.rules]
+    arguments = listing(("-A", *info.defaults, "meaning"), rows)
+    print_parts(Facts(facts), arguments, Bullets(rules), console=console)
 
 
 def print_sources(sources: Iterable[ListedDataset], *, console: Console | None = None) -> None:
