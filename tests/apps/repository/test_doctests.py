@@ -144,6 +144,39 @@ def test_what_doctests_alone_refuse_is_refused(tmp_path):
     assert any('example: Bag("").count(-2) Expected: -2 Got: 0' in one.get("detail", "") for one in verdicts)
 
 
+def test_doctests_of_a_namespace_package_ask_for_fixtures_and_functions_named_test_are_none(tmp_path):
+    code = '''
+def saved(text, folder, times=2):
+    """
+    >>> folder = getfixture("tmp_path")
+    >>> saved("ab", folder, 3)
+    9
+    >>> saved("", folder)
+    1
+    """
+    path = folder / "x"
+    path.write_text(text * times)
+    size = len(path.read_text())
+    return size + times if size else 1
+
+
+def tested(n):
+    return n
+'''
+    files = {
+        "src/acme/unit/__init__.py": "",
+        "src/acme/unit/num.py": code,
+        "tests/test_no.py": "def test(): pass\n",
+    }
+    files["tox.ini"] = "[testenv]\ncommands = pytest --doctest-modules src tests\n"
+    out = tmp_path / "out"
+    place = str(write_package(tmp_path / "tree", files))
+    built = CliRunner().invoke(main, ["data", "build", "repository", place, "--out", str(out)])
+    assert built.exit_code == 0 and "fails in the sandbox" not in built.output, built.output
+    (row,) = map(json.loads, (out / "write.jsonl").read_text().splitlines())
+    assert row["id"] == "acme.unit.num.saved/write" and row["tags"]["tier"] == "own-tests"
+
+
 def test_a_suite_of_doctests_alone_makes_problems_of_methods(tmp_path):
     files = {"pkg/__init__.py": "", "pkg/bags.py": MODULE.replace("'ab-...'", "'ab-ab'")}
     out = tmp_path / "out"

@@ -212,3 +212,58 @@ def test_files_that_are_named_test_are_suites_too(jail, tmp_path):
     files = {"m.py": REACH["m.py"], "test.py": "import m\ndef test_f():\n    assert m.f(1) == 2\n"}
     _, functions = recorded(write_package(tmp_path, files), jail)
     assert functions["f"].seen.tests == ("test.py::test_f",) and "test_f" not in functions
+
+
+def test_what_a_fixture_calls_is_reached_by_each_test_that_asks_for_it(jail, tmp_path):
+    """Also where it is set up once for several, or by a test that runs."""
+    files = {
+        "m.py": "def f(n):\n    return n + 1\n\n\ndef g(n):\n    return n\n\n\ndef tested(n):\n    return n\n",
+        "conftest.py": """
+import pytest
+import m
+
+@pytest.fixture(scope="session")
+def once():
+    return m.f(1)
+
+@pytest.fixture
+def late():
+    return m.f(2)
+""",
+        "test_m.py": """
+import m
+
+def test_first(once):
+    assert once == 2
+
+def test_second(once):
+    assert once == 2
+
+def test_third(request):
+    assert request.getfixturevalue("late") == 3 and m.g(4) == 4
+
+def test_fourth():
+    assert m.tested(1) == 1
+""",
+    }
+    _, functions = recorded(write_package(tmp_path, files), jail)
+    names = {
+        name: {test.partition("::")[2] for test in functions[name].seen.tests} for name in ("f", "g", "tested")
+    }
+    assert names == {
+        "f": {"test_first", "test_second", "test_third"},
+        "g": {"test_third"},
+        "tested": {"test_fourth"},
+    }
+
+
+def test_the_import_mode_of_the_configuration_is_kept(jail, tmp_path):
+    """Without it two files of one name are refused."""
+    files = {
+        "m.py": "def f(n):\n    return n + 1\n",
+        "pytest.ini": "[pytest]\naddopts = -q --import-mode=importlib\n",
+        "a/test_m.py": "import m\ndef test(): assert m.f(1) == 2\n",
+        "b/test_m.py": "import m\ndef test(): assert m.f(2) == 3\n",
+    }
+    found, functions = recorded(write_package(tmp_path, files), jail)
+    assert (found.tests, found.failed) == (2, {}) and len(functions["f"].seen.tests) == 2

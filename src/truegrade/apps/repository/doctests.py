@@ -34,9 +34,10 @@ def run_doctest(text, place, names):
     assert not said, "".join(said).strip("*\\n")
 """
 _TEST = """
-def {name}(doctest_namespace):
+def {name}(request, doctest_namespace):
 {imports}
-    run_doctest({text!r}, {place!r}, {{**{names}, **doctest_namespace}})
+    given = {{"getfixture": request.getfixturevalue, **doctest_namespace}}
+    run_doctest({text!r}, {place!r}, {{**{names}, **given}})
 """
 
 
@@ -91,7 +92,7 @@ def doctest_suite(tree: SourceTree, path: str, module: RepositoryFile | None) ->
         content = unix_newlines(tree.files[path].decode("utf-8-sig", "replace"))
         texts, names, head = {path.rpartition("/")[2]: content}, "{'__name__': '__main__'}", []
     else:
-        texts = dict(_documented(syntax.parse(module.text), module.dotted))
+        texts = dict(_documented(syntax.parse(module.text), _named_by_pytest(tree, module)))
         names, head = "vars(doctest_module)", [f"import {module.dotted} as doctest_module"]
     flags = " | ".join(
         f"doctest.{each}" for each in configured(tree, "doctest_optionflags") if each in _OPTION_FLAGS
@@ -108,6 +109,20 @@ def doctest_suite(tree: SourceTree, path: str, module: RepositoryFile | None) ->
         if ">>>" in text
     ]
     return "".join([_RUN.format(flags=flags or 0), *tests])
+
+
+def _named_by_pytest(tree: SourceTree, module: RepositoryFile) -> str:
+    """A module's name in pytest's names of its examples: from the last folder on that is a package."""
+    parts = module.dotted.split(".")
+    folder = (
+        module.path.rpartition("/")[0]
+        if not module.is_package
+        else module.path.rpartition("/")[0].rpartition("/")[0]
+    )
+    depth = 0
+    while f"{folder}/__init__.py" in tree.files:
+        folder, depth = folder.rpartition("/")[0], depth + 1
+    return ".".join(parts[max(0, len(parts) - 1 - depth) :])
 
 
 def _documented(

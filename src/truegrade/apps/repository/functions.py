@@ -16,7 +16,14 @@ from msgspec import structs
 
 from truegrade.apps.repository.doctests import doctest_arguments, examples_in
 from truegrade.apps.repository.jailed import runner_source
-from truegrade.apps.repository.source import RepositoryFile, SourceTree, import_root, lines_of, suite_files
+from truegrade.apps.repository.source import (
+    RepositoryFile,
+    SourceTree,
+    configured,
+    import_root,
+    lines_of,
+    suite_files,
+)
 from truegrade.datasets.executions import RecordedCase
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import evaluate, is_literal, parse_expression, quietly
@@ -164,7 +171,9 @@ def record_tests(
 def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list[str]:
     """The files of a tree's tests, and what has pytest run the doctests that belong to them; empty without any."""
     suites = [f"./{path}" if path.startswith("-") else path for path in suite_files(tree) if _may_be_asked(path)]
-    return [*suites, *doctest_arguments(tree, modules)]
+    modes = [word for word in configured(tree, "addopts") if word.startswith("--import-mode=")]
+    asked = [*suites, *doctest_arguments(tree, modules)]
+    return [*modes, *asked] if asked else []
 
 
 def _may_be_asked(path: str) -> bool:

@@ -37,7 +37,7 @@ from truegrade.apps.repository.source import (
     installed_packages,
     suite_files,
 )
-from truegrade.apps.repository.suite_text import shuffled, suite_text
+from truegrade.apps.repository.suite_text import shuffled, suite_text, tests_in
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.errors import BadRecord
@@ -87,13 +87,13 @@ class TestSide:
                     self.by_path.setdefault(path, module)
                     helpers.append(module)
         files = {module.file.path: module.file for module in modules}
-        self.doctests = doctest_files(tree, files.values())
-        """Paths of files whose examples are tests."""
-        for path in self.doctests:
+        self.doctests = dict[str, frozenset[str]]()
+        """Files whose examples are tests, and the names of these."""
+        for path in doctest_files(tree, files.values()):
             text = doctest_suite(tree, path, files.get(path))
-            self.by_path[path] = ParsedModule(
-                RepositoryFile(path=path, dotted="doctests", text=text, is_package=False, is_generated=False)
-            )
+            made = RepositoryFile(path=path, dotted="doctests", text=text, is_package=False, is_generated=False)
+            self.by_path[path] = ParsedModule(made)
+            self.doctests[path] = frozenset(name for name, _ in tests_in(self.by_path[path].tree.body, ""))
         self.package = Package([*helpers, *modules])
         self._data = {
             path: content
@@ -278,12 +278,13 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
         for test in tests:
             path, _, name = test.partition("[")[0].partition("::")
             if path in side.doctests:
-                found[path][doctest_test(name)] += 1
+                name = doctest_test(name)
+                found[path] += Counter([name] if name in side.doctests[path] else [])
             elif path in side.suites and path in side.by_path and "." not in name:  # of an example in a test
                 found[path][name.replace("::", ".")] += 1
-    if not parts:
+    if not any(parts.values()):
         raise NotRecorded("no test in a file that can be read reaches it")
-    paths = sorted(parts, key=lambda path: (-first[path].total(), -parts[path].total(), path))
+    paths = sorted(filter(parts.get, parts), key=lambda path: (-first[path].total(), -parts[path].total(), path))
     paths = paths[:_MOST_FILES]
     shares, left = dict[str, int](), MOST_TESTS
     for number, path in enumerate(sorted(paths, key=lambda path: parts[path].total())):

@@ -130,6 +130,10 @@ class Hook:
         """Which test runs, by number; -1 for none."""
         self.starting: set[int] = set()
         """Tests that start processes, in which nothing is seen."""
+        self.fixture = 0
+        """Identity of the fixture that is set up; 0 for none."""
+        self.of_fixtures: dict[int, set[SeenFunction]] = {}
+        """What fixtures called as they were set up: each test that asks for one reaches it."""
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
         """Take note of a call or a return."""
@@ -165,6 +169,8 @@ class Hook:
             return  # a generator goes on
         seen.seen += 1
         seen.tests.add(self.test)
+        if self.fixture:
+            self.of_fixtures.setdefault(self.fixture, set()).add(seen)
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
         seen.last_test = self.test
         is_new = self._holds_new_value(seen, frame)
@@ -227,6 +233,7 @@ class Plugin:
     def __init__(self, hook: Hook, given: dict[str, Any], parent_answers: Callable[[], bool]) -> None:
         self._hook, self._options = hook, given["options"]
         self._running, self._ending = given["running"], frozenset(given["ending"])
+        self._modules = frozenset(given["modules"])
         self._has_parent, self._parent_answers = True, parent_answers
         self._latest = time.monotonic() + 3 * self._options["seconds"]  # of tests that wait
         self.called = set[str]()
@@ -236,8 +243,11 @@ class Plugin:
         self.cut = False
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Leave out the tests that ended a run before."""
-        items[:] = [item for item in items if item.nodeid not in self._ending]
+        """Leave out tests that ended a run before, and functions of modules asked for their examples alone."""
+        items[:] = [item for item in items if item.nodeid not in self._ending and not self._is_of_package(item)]
+
+    def _is_of_package(self, item: Any) -> bool:
+        return item.nodeid.partition("::")[0] in self._modules and type(item).__name__ != "DoctestItem"
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -252,9 +262,23 @@ class Plugin:
             os.pwrite(self._running, item.nodeid.encode("utf-8", "backslashreplace"), 0)
         self._hook.test = len(self.names) - 1
         yield
+        for defined in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
+            for seen in (one for each in defined for one in self._hook.of_fixtures.get(id(each), ())):
+                seen.tests.add(self._hook.test)
         if self._has_parent and not self._parent_answers():
             self._has_parent = False
             self.failed.setdefault(item.nodeid, "it ends the process that pytest was started by")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        """Watch a fixture as it is set up, once for all tests that share it."""
+        watching, above, self._hook.fixture = sys.getprofile(), self._hook.fixture, id(fixturedef)
+        threading.setprofile(self._hook)
+        sys.setprofile(self._hook)
+        yield
+        self._hook.fixture = above
+        sys.setprofile(watching)  # a test may ask for a fixture while it runs
+        threading.setprofile(watching)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
