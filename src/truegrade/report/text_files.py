@@ -169,7 +169,7 @@ def _listings(table: Table) -> list[LongText]:
 
 LONG_ROWS = 40
 """Rows from which on a table does not fit a page."""
-_CHARACTER, _GAP, _LINE = 5.2, 12, 345
+_CHARACTER, _GAP, _LINE = 4.8, 12, 345
 """Points of a character and between two columns in the article class at 10 points, and of its line."""
 SENTENCE = 60
 """Characters from which on a cell is set as a paragraph."""

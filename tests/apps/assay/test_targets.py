@@ -399,12 +399,13 @@ def _comes_true(what: Any) -> bool:
     ("text", "refused"),
     [
         ("def other(p, t): return 1", True),
-        ("", True),
+        ("", False),
+        ("1 / 0", False),
         ("reward = lambda p, t: 1", False),
         ("from os import path as reward", False),
         ("if True:\n    class reward: pass", False),
         ("from os import *", False),
-        ("globals()['reward'] = len", False),
+        ("def f(p, t): exec(p)\nglobals()['reward'] = len", False),
         ("def __getattr__(name): return len", False),
         ("def reward(", False),  # which loading it tells
     ],

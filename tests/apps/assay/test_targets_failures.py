@@ -67,7 +67,7 @@ def test_answers_of_every_kind(write, body, passed, score, begins):
         ("import not_installed_anywhere\n", "plain", "`packages`"),
         ("1 / 0\n", "plain", "ZeroDivisionError.*correct it"),
         ("import os; os._exit(3)\n", "plain", "ended the process"),
-        ("def other(): pass\n", "plain", "no attribute 'reward'"),
+        ("def other(): pass\n", "plain", "has no reward; it defines other"),
         ("def reward(a): pass\n", "plain", "`call` plain hands it 2 arguments"),
         ("def reward(data, answer): pass\n", "verl", "data_source, solution_str, ground_truth"),
         ("class reward:\n    def __init__(self, a, b): pass\n", "plain", "it is a class"),

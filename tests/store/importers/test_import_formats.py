@@ -375,7 +375,7 @@ def test_sniffing_never_raises(tmp_path_factory, head):
 def test_unrecognised_and_unknown_formats(write, tmp_path):
     with pytest.raises(BadRecord, match=r"not recognised.*samples-jsonl"):
         load(write("hello"))
-    with pytest.raises(BadRecord, match=r"line 1: the row has code, task_id; call the text `solution`"):
+    with pytest.raises(BadRecord, match=r"line 1: the row has code, task_id; call the text 'solution'"):
         load(write(lines({"task_id": "HumanEval/0", "code": "def f(): ..."})))
     with pytest.raises(UnknownName, match="did you mean samples-jsonl"):
         load(write("hello"), format="sample-jsonl")

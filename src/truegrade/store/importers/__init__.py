@@ -100,8 +100,8 @@ def find_format(source: SourceFile, name: str | Importer | None) -> Importer:
     if "task_id" in source.keys:
         raise BadRecord(
             source.path,
-            f"the row has {', '.join(sorted(source.keys))}; call the text `solution` where it is a whole program,"
-            " `completion` where it continues the prompt",
+            f"the row has {', '.join(sorted(source.keys))}; call the text 'solution' where it is a whole program,"
+            " 'completion' where it continues the prompt",
             line=1,
         )
     names = ", ".join(importer.name for importer in IMPORTERS)

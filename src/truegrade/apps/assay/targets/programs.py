@@ -204,8 +204,7 @@ def _in_file(spec: str, path: Path, attribute: str) -> Located:
         raise UserError(f"`grader`: {path}: no such file; check the path")
     names = _bound_in(path)
     if names is not None and (name := attribute.partition(".")[0]) not in names:
-        defined = f"; it defines {', '.join(names)}" if names else ""
-        raise UserError(f"`grader`: {path}: has no {name}{defined}")
+        raise UserError(f"`grader`: {path}: has no {name}; it defines {', '.join(names)}")
     path = path.resolve()
     root = path.parent
     while (root / "__init__.py").is_file():  # a module of a package may import its neighbours
@@ -219,7 +218,8 @@ def _in_file(spec: str, path: Path, attribute: str) -> Located:
 
 
 def _bound_in(path: Path) -> list[str] | None:
-    """The names that a file binds anywhere, its functions and classes first; None where that cannot be told."""
+    """The names that a file binds anywhere, its functions and classes first; None where that cannot be told, or
+    where it has none of these, so that loading it tells more."""
     try:
         tree = parse_module(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -230,15 +230,15 @@ def _bound_in(path: Path) -> list[str] | None:
     imported = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
     if any(alias.name == "*" for alias in imported):
         return None
-    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    run = (part for node in tree.body if not isinstance(node, scopes) for part in ast.walk(node))
+    called = {node.func.id for node in run if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     if called & {"exec", "globals", "vars", "setattr", "locals"}:
         return None
-    defined = [
-        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
+    defined = [node.name for node in nodes if isinstance(node, scopes)]
     stored = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     names = [alias.asname or alias.name.partition(".")[0] for alias in imported]
-    return None if "__getattr__" in defined else [*dict.fromkeys((*defined, *stored, *names))]
+    return None if not defined or "__getattr__" in defined else [*dict.fromkeys((*defined, *stored, *names))]
 
 
 def _in_module(spec: str, module: str, attribute: str) -> Located:
