@@ -85,8 +85,7 @@ def models(comparison: Comparison) -> Table | None:
     of = sorted(comparison.sides, key=lambda side: side.label != comparison.baseline)
     rows: list[list[Cell]] = []
     for side in of:
-        name = side.label if side.label == side.model else f"{side.label}: {side.model}"
-        row: list[Cell] = [name, side.rate, None, None]
+        row: list[Cell] = [words.named(side), side.rate, None, None]
         if (pair := against.get(side.label)) is not None:
             paired = pair.paired
             row[2] = doc.points_interval(paired.difference, paired.low, paired.high)
@@ -94,13 +93,12 @@ def models(comparison: Comparison) -> Table | None:
         rows.append(row)
     forced = "not comparable, forced" if words.forced(comparison) else ""
     ends = filter(None, (words.tests(comparison), words.correction(comparison), forced))
-    benchmarks = " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
-    profiles = ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
     return Table(
         slug="models",
         caption=f"Differences from {comparison.baseline} in percentage points, with {100 * first.confidence:g} %"
         " confidence intervals",
-        alone=f", on {benchmarks} under {profiles}, paired by problem, {words.counted(comparison)};"
+        alone=f", on {words.benchmarks(comparison)} under {words.profiles(comparison)}, paired by problem,"
+        f" {words.counted(comparison)};"
         f" {'; '.join([first.method, *ends])}",
         head=("model", of[0].rate.metric, "difference", "p" if comparison.correction is None else "p corrected"),
         rows=rows,
@@ -296,16 +294,13 @@ def comparison_document(comparison: Comparison, replies: Replies | None = None) 
         comparison: of two runs or more.
         replies: what a page shows side by side; None where none is written.
     """
-    benchmarks = " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
-    profiles = ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
+    under = f"graded under {words.profiles(comparison)}"
     methods = " ".join(words.sentences(comparison))
     shown = replies is not None and bool(replies.tasks)
     return doc.Document(
         kind=NAME,
-        about=(benchmarks, words.scope(comparison)),
-        lines=(
-            Prose(text=f"paired by problem, {words.counted(comparison)} · graded under {profiles}", tone="asked"),
-        ),
+        about=(words.benchmarks(comparison), words.scope(comparison)),
+        lines=(Prose(text=f"paired by problem, {words.counted(comparison)} · {under}", tone="asked"),),
         sections=[
             _result(comparison),
             _reasoning(comparison),
@@ -335,7 +330,7 @@ def _result(comparison: Comparison) -> Section:
     caption = f"Second run minus first run, in percentage points, with {confidence:g} % confidence intervals."
     forced = [Prose(lead="not comparable (--force given): ", text=each) for each in words.forced(comparison)]
     cautions = [Prose(text=each) for each in words.noted(comparison)]
-    plotted = only(On.PAGE, doc.Figure(differences_figure(comparison), caption, plain=True))
+    plotted = doc.Figure(differences_figure(comparison), caption, plain=True)
     said = words.correction(comparison)
     main = models(comparison)
     pairs = {words.title(pair): pair.paired for pair in comparison.pairs}

@@ -71,6 +71,21 @@ def scope(comparison: Comparison) -> str:
     return f"{', '.join(others)} against {comparison.baseline}"
 
 
+def named(side: Side) -> str:
+    """A run as a table or sentence names it: its model, behind its label where that is another."""
+    return side.model if side.label == side.model else f"{side.label}: {side.model}"
+
+
+def benchmarks(comparison: Comparison) -> str:
+    """What the runs answer."""
+    return " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
+
+
+def profiles(comparison: Comparison) -> str:
+    """By whose rules they are graded."""
+    return ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
+
+
 def counted(comparison: Comparison) -> str:
     """How many problems the pairs share, and how many clusters these are where they are fewer."""
 
@@ -129,9 +144,8 @@ def _described(side: Side) -> str:
     rule = f"prompt by {side.prompt_rule}" if side.prompt_rule else "imported"
     each = fmt.plural(side.samples_per_task, "sample")
     window = f" ({described(side.window)})" if side.window else ""
-    named = side.model if side.label == side.model else f"{side.label}: {side.model}"
     return (
-        f"{named} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
+        f"{named(side)} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
         f" {fmt.plural(len(side.tasks), 'problem')}{window}, {each} per problem, {rule}, graded under"
         f" {side.profile}, {side.created[:10]}."
     )

@@ -257,11 +257,12 @@ def test_fourth():
     }
 
 
-def test_the_import_mode_of_the_configuration_is_kept(jail, tmp_path):
+@pytest.mark.parametrize("option", ["--import-mode=importlib", "--import-mode importlib"])
+def test_the_import_mode_of_the_configuration_is_kept(jail, tmp_path, option):
     """Without it two files of one name are refused."""
     files = {
         "m.py": "def f(n):\n    return n + 1\n",
-        "pytest.ini": "[pytest]\naddopts = -q --import-mode=importlib\n",
+        "pytest.ini": "[pytest]\naddopts = -q " + option + "\n",
         "a/test_m.py": "import m\ndef test(): assert m.f(1) == 2\n",
         "b/test_m.py": "import m\ndef test(): assert m.f(2) == 3\n",
     }

@@ -23,7 +23,7 @@ from truegrade.apps.assay.batch_rules import (
     of_a_number,
     of_each,
 )
-from truegrade.apps.assay.batches import ALONE, BatchItem, BatchSaid
+from truegrade.apps.assay.batches import ALONE, BatchItem, BatchSaid, rewards_by_side
 from truegrade.apps.assay.measures import BatchMeasure
 from truegrade.apps.assay.records import Probe
 from truegrade.report import format as fmt
@@ -172,12 +172,9 @@ class _Verdicts:
 
     @staticmethod
     def _ranks(row: BatchSaid) -> bool:
-        groups: dict[str, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
-        for one, score in zip(row.items, row.scores, strict=True):
-            if score is not None:
-                groups[one.problem_id][one.is_right].append(score)
         return all(
-            min(of[True], default=float("inf")) > max(of[False], default=float("-inf")) for of in groups.values()
+            min(of[True], default=float("inf")) > max(of[False], default=float("-inf"))
+            for of in rewards_by_side(zip(row.items, row.scores, strict=True)).values()
         )
 
 

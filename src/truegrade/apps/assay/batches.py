@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -60,6 +60,17 @@ class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
     def is_right(self) -> bool:
         """Whether it is to be accepted."""
         return self.solves == self.problem_id
+
+
+def rewards_by_side(
+    scored: Iterable[tuple[BatchItem, float | None]],
+) -> Mapping[str, Mapping[bool, list[float]]]:
+    """The rewards of right replies to each problem, and of the others."""
+    sides: dict[str, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
+    for one, score in scored:
+        if score is not None:
+            sides[one.problem_id][one.is_right].append(score)
+    return sides
 
 
 class BatchSaid(msgspec.Struct, frozen=True, kw_only=True):

@@ -134,8 +134,8 @@ def decided_by_text(probes: Iterable[Probe], acceptance: Acceptance) -> Cause | 
         if wrong and accepted is not None and not probe.order and probe.problem_id not in acceptance.refused:
             sides[accepted].append(probe)
     paid, others = sides[True], sides[False]
-    styles = [what for origin, what in STYLES.items() if any(probe.origin == origin for probe in paid)]
     if paid and all(probe.origin in STYLES for probe in paid):
+        styles = [what for origin, what in STYLES.items() if any(probe.origin == origin for probe in paid)]
         said = f"pays what solves nothing for {', and for '.join(styles)}: accepts {len(paid)} of these"
         return Cause("pays_for_style", f"{said}, and none of {len(others)} other wrong programs", paid)
     of_outputs = all(probe.kind == "output" for probe in paid)  # of which a word is one of what changes outputs

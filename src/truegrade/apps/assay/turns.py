@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from truegrade.apps.assay.acceptance import Acceptance
-from truegrade.apps.assay.batches import BatchItem, BatchReply, BatchSaid, Pool, pools
+from truegrade.apps.assay.batches import BatchItem, BatchReply, BatchSaid, Pool, pools, rewards_by_side
 from truegrade.apps.assay.measures import TurnsMeasure
 from truegrade.apps.assay.records import Dispatch, Label, Probe, make_probe
 from truegrade.records import Problem
@@ -182,9 +182,7 @@ def measure_turns(
 def _ranks_right_ones_first(scored: Sequence[tuple[BatchItem, float]]) -> bool:
     """Whether every right reply to a problem got more than each wrong one: that is no other reading, whatever one
     message gets."""
-    sides: dict[str, dict[bool, list[float]]] = defaultdict(lambda: {True: [], False: []})
-    for one, score in scored:
-        sides[one.problem_id][one.is_right].append(score)
+    sides = rewards_by_side(scored)
     return bool(sides) and all(
         of[True] and min(of[True]) > max(of[False], default=float("-inf")) for of in sides.values()
     )

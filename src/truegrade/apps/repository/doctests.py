@@ -114,15 +114,10 @@ def doctest_suite(tree: SourceTree, path: str, module: RepositoryFile | None) ->
 def _named_by_pytest(tree: SourceTree, module: RepositoryFile) -> str:
     """A module's name in pytest's names of its examples: from the last folder on that is a package."""
     parts = module.dotted.split(".")
-    folder = (
-        module.path.rpartition("/")[0]
-        if not module.is_package
-        else module.path.rpartition("/")[0].rpartition("/")[0]
-    )
-    depth = 0
+    folder, kept = module.path.rpartition("/")[0], 0 if module.is_package else 1
     while f"{folder}/__init__.py" in tree.files:
-        folder, depth = folder.rpartition("/")[0], depth + 1
-    return ".".join(parts[max(0, len(parts) - 1 - depth) :])
+        folder, kept = folder.rpartition("/")[0], kept + 1
+    return ".".join(parts[-kept:])
 
 
 def _documented(

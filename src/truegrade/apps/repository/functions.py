@@ -6,6 +6,7 @@ import ast
 import base64
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -171,9 +172,9 @@ def record_tests(
 def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list[str]:
     """The files of a tree's tests, and what has pytest run the doctests that belong to them; empty without any."""
     suites = [f"./{path}" if path.startswith("-") else path for path in suite_files(tree) if _may_be_asked(path)]
-    modes = [word for word in configured(tree, "addopts") if word.startswith("--import-mode=")]
+    modes = re.findall(r"--import-mode[ =]\w+", " ".join(configured(tree, "addopts")))
     asked = [*suites, *doctest_arguments(tree, modules)]
-    return [*modes, *asked] if asked else []
+    return [*(mode.replace(" ", "=") for mode in modes), *asked] if asked else []
 
 
 def _may_be_asked(path: str) -> bool:

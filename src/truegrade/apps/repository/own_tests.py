@@ -277,14 +277,13 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
     for tests, found in ((function.seen.tests, parts), (refusing, first)):
         for test in tests:
             path, _, name = test.partition("[")[0].partition("::")
-            if path in side.doctests:
-                name = doctest_test(name)
-                found[path] += Counter([name] if name in side.doctests[path] else [])
+            if path in side.doctests and (example := doctest_test(name)) in side.doctests[path]:
+                found[path][example] += 1
             elif path in side.suites and path in side.by_path and "." not in name:  # of an example in a test
                 found[path][name.replace("::", ".")] += 1
-    if not any(parts.values()):
+    if not parts:
         raise NotRecorded("no test in a file that can be read reaches it")
-    paths = sorted(filter(parts.get, parts), key=lambda path: (-first[path].total(), -parts[path].total(), path))
+    paths = sorted(parts, key=lambda path: (-first[path].total(), -parts[path].total(), path))
     paths = paths[:_MOST_FILES]
     shares, left = dict[str, int](), MOST_TESTS
     for number, path in enumerate(sorted(paths, key=lambda path: parts[path].total())):

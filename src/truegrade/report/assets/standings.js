@@ -31,11 +31,3 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.addEventListener("click", () => sortBy(table, title));
   }
 }
-
-// A number leads to how it was made, which is folded.
-const unfold = () => {
-  const target = document.getElementById(location.hash.slice(1));
-  if (target && target.tagName === "DETAILS") target.open = true;
-};
-addEventListener("hashchange", unfold);
-unfold();

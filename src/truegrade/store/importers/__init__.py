@@ -97,15 +97,15 @@ def find_format(source: SourceFile, name: str | Importer | None) -> Importer:
     for _, importer, _ in REGISTRY.usable():
         if importer.sniff(source):
             return importer
+    fields = ", ".join(sorted(source.keys))
     if "task_id" in source.keys:
         raise BadRecord(
             source.path,
-            f"the row has {', '.join(sorted(source.keys))}; call the text 'solution' where it is a whole program,"
+            f"the row has {fields}; call the text 'solution' where it is a whole program,"
             " 'completion' where it continues the prompt",
             line=1,
         )
     names = ", ".join(importer.name for importer in IMPORTERS)
-    fields = ", ".join(sorted(source.keys))
     shown = f" from the fields {fields}" if fields else ""
     raise BadRecord(
         source.path,
