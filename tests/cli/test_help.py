@@ -87,3 +87,18 @@ def test_a_sentence_about_a_wrong_line_ends_before_the_next_begins():
     for words in (["compare"], ["list", "benchmarks", "--diff", "strict"], ["run"], ["run", "x", "--nosuch"]):
         said = CliRunner().invoke(main, words).stderr
         assert re.search(r"[.?)] See `main \w+ --help`\.\n$", said), said
+
+
+def test_no_line_of_any_help_is_longer_than_80_columns():
+    texts = {" ".join(path): text for path, text in _helps(("truegrade",), with_apps(main))}
+    assert len(texts) > 20
+    long = {name: line for name, text in texts.items() for line in text.splitlines() if len(line) > 80}
+    assert not long
+
+
+def _helps(path, command):
+    context = click.Context(command, info_name=path[-1], terminal_width=80, max_content_width=80)
+    yield path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            yield from _helps((*path, name), command.get_command(context, name))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from inspect import cleandoc
 
 import click
 
@@ -56,12 +56,8 @@ def _section(path: tuple[str, ...], command: click.Command) -> str:
 
 def _help(command: click.Command) -> str:
     """The help text; what click is told to leave as it stands becomes a block."""
-    paragraphs = (command.help or "").split("\n\n")
+    paragraphs = cleandoc(command.help or "").split("\n\n")
     return "\n\n".join(
-        f"```text\n{_dedented(paragraph)}\n```" if paragraph.startswith("\b") else escaped(paragraph)
+        f"```text\n{paragraph[2:].rstrip()}\n```" if paragraph.startswith("\b\n") else escaped(paragraph)
         for paragraph in paragraphs
     )
-
-
-def _dedented(paragraph: str) -> str:
-    return re.sub(r"^\s+", "", paragraph.removeprefix("\b\n"), flags=re.MULTILINE)

@@ -86,9 +86,9 @@ def check(ctx: click.Context, /, what: tuple[str, ...], as_json: bool, **options
     """Say whether a published number, or a file, holds, and why.
 
     \b
-    check 67.7 FILE  grade the file, compare its own number with the claim and audit it
-    check FILE       audit the file, or a run: rows that must not count, deviations from the protocol
-    check 67.7 RUN   could an independent draw of a graded run's protocol give the claim
+    check 67.7 FILE  grade it, hold its own number against the claim, audit it
+    check FILE       audit a file or run: rows that must not count, deviations
+    check 67.7 RUN   could another draw of this run's protocol give the claim
 
     Exit code 0: "confirmed" (the file's own count prints as the claim, rounded or truncated, and no finding of the
     audit is an error); "clean"; "reproduced". 1: any other answer, such as "differs from this file by 8 of 164

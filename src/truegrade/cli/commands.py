@@ -209,7 +209,7 @@ def main(context: click.Context, log_level: str) -> None:
     """Grade code-writing language models, under the exact rules of each harness and under `strict`.
 
     \b
-    truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
+    truegrade grade samples.jsonl --benchmark humaneval --as strict
     truegrade run humaneval --model vllm/NAME --base-url http://localhost:8000/v1
     truegrade check 67.7 samples.jsonl --benchmark humaneval
     truegrade run micro-repair       the included model, offline: no key, no data

@@ -114,9 +114,10 @@ def compare(
     """Compare graded runs, paired by problem: differences from the first, intervals, tests, wins and losses.
 
     \b
-    truegrade compare runs/before runs/after
-    truegrade compare --power --points 2     how many problems show a difference of 2 points
-    truegrade compare runs/before runs/after --fail-if worse     a gate, with its false alarms and power
+    compare runs/a runs/b                    differences, a line a pair
+    compare runs/a runs/b --format latex     the tables of a paper
+    compare runs/a runs/b --fail-if worse    a gate: false alarms and power
+    compare --power --points 2               problems that show 2 points
 
     In --fail-if, difference, difference_low, difference_high, rate_before, rate_after and p are shares (0.02 is 2
     points), of the second run less the first; worse and better say that the interval excludes 0; lost and won

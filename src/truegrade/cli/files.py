@@ -221,9 +221,9 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print the script that completes commands, options and names in a shell.
 
     \b
-    bash, in ~/.bashrc:   eval "$(truegrade completion bash)"
-    zsh, in ~/.zshrc:     eval "$(truegrade completion zsh)"
-    fish:                 truegrade completion fish > ~/.config/fish/completions/truegrade.fish
+    bash, in ~/.bashrc:  eval "$(truegrade completion bash)"
+    zsh, in ~/.zshrc:    eval "$(truegrade completion zsh)"
+    truegrade completion fish > ~/.config/fish/completions/truegrade.fish
     """
     scripts = get_completion_class(shell)
     assert scripts is not None

@@ -229,8 +229,8 @@ def _complete_name(ctx: click.Context, parameter: click.Parameter, begun: str) -
 
     \b
     truegrade list benchmarks
-    truegrade list profiles evalscope                     every rule with its source
-    truegrade list profiles evalscope --diff lm-eval      where two harnesses differ
+    truegrade list profiles evalscope                  every rule with its source
+    truegrade list profiles evalscope --diff lm-eval   where two harnesses differ
     """,
 )
 @click.argument("kind", required=False, shell_complete=_complete_kind)

@@ -115,10 +115,9 @@ def import_file(
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
         if scored > covered:
             notice(f"{run.path} holds {scored} problems of {path} already; all of them are scored")
-        elif covered < len(known):
-            notice(
-                f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these are scored"
-            )
+        elif covered < len(wanted):
+            asked = f"the {len(known)} problems of {loaded.name}" if chosen is None else f"{len(wanted)} problems asked for"
+            notice(f"{path} answers {covered} of {asked}; only these are scored")
         with run.locked():
             done = sum(map(run.answered().__contains__, map(sample_hash, spool.facts)))
             progress.start("import", total=len(spool.facts), done=done)

@@ -46,6 +46,9 @@ MAX_CELLS = 1_000
 """Cells of a strip and rows of the table of problems: with ten thousand of each a browser takes seconds."""
 NAMED_ROWS = 40
 """Rows of a finding of an audit that a page names."""
+_ANY_SAMPLE = ("any_correct", "any of N")
+_ALL_SAMPLES = ("all_solutions", "all solutions")
+_OF_ONE_SAMPLE = (*_ANY_SAMPLE, *_ALL_SAMPLES, "all_correct", "first_sample", "first sample")
 
 
 # ----------------------------------------------------------------------------------------------- tables
@@ -54,23 +57,26 @@ NAMED_ROWS = 40
 def estimates(summary: Summary) -> Table:
     """Metrics down; profiles down where they are so many that they would not fit a page across."""
     names = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
-    known = {profile.profile: {e.metric: e for e in profile.estimates} for profile in summary.profiles}
+    by_profile = [{e.metric: e for e in profile.estimates} for profile in summary.profiles]
+    columns = {name: [of.get(name) for of in by_profile] for name in names}
+    same = once(columns, summary.samples_per_task)
+    known = [profile.profile for profile in summary.profiles]
     codes = ", ".join(dict.fromkeys(one.code for one in summary.warnings))
     partial = wording.how_far(summary)
     told = [partial and f"partial: {partial}", *map(wording.tiers, summary.profiles)]
     alone = "; ".join([f", {summary.benchmark}, {summary.model}", *filter(None, told)])
     if len(known) > MAX_ACROSS:
-        head: tuple[str, ...] = ("profile", *names)
-        rows: list[list[Cell]] = [[profile, *map(of.get, names)] for profile, of in known.items()]
+        head: tuple[str, ...] = ("profile", *columns)
+        rows: list[list[Cell]] = [[name, *found] for name, *found in zip(known, *columns.values(), strict=True)]
     else:
         head = ("metric", "problems", *known)
-        rows = []
-        for name in names:
-            found = [of.get(name) for of in known.values()]
-            rows.append([doc.noted(name, wording.metric(name)), wording.problems_of(found), *found])
+        rows = [
+            [doc.noted(name, wording.metric(name)), wording.problems_of(found), *found]
+            for name, found in columns.items()
+        ]
     return Table(
         slug="estimates",
-        caption=f"Estimates {'so far, ' if partial else ''}with their intervals",
+        caption=f"Estimates {'so far, ' if partial else ''}with their intervals{same}",
         alone=f"{alone}; warnings: {codes}" if codes else alone,
         head=head,
         rows=rows,
@@ -125,24 +131,29 @@ def profiles(matrix: Matrix) -> Table:
 
 
 def once(columns: dict[str, list[Estimate | None]], samples_per_task: int) -> str:
-    """Take out the columns that equal ``pass@1`` as one sample was drawn per problem; what a caption says of it.
+    """Take out the columns that equal another by construction, where they do; what a caption says of it.
 
     Args:
         columns: name -> estimates; those taken out are deleted.
-        samples_per_task: with more than one nothing is equal by construction.
+        samples_per_task: with one, ``pass@1`` is all that can be said of it; with n, any correct is ``pass@n``, and
+            all solutions are ``pass@1`` where no sample is missing.
     """
-    first = columns.get("pass@1")
-    if samples_per_task != 1 or first is None:
-        return ""
-    shown = [fmt.estimate(each) if each else "" for each in first]
-    equal = [
-        name
-        for name, found in columns.items()
-        if name != "pass@1" and [fmt.estimate(each) if each else "" for each in found] == shown
-    ]
-    for name in equal:
-        del columns[name]
-    return f"; with one sample per problem {', '.join(equal)} equal pass@1" if equal else ""
+    n = samples_per_task
+    shown = {name: [fmt.estimate(each) if each else "" for each in found] for name, found in columns.items()}
+    taken: dict[str, list[str]] = {}
+    for name in shown:
+        if name in (_OF_ONE_SAMPLE if n == 1 else _ALL_SAMPLES):
+            same = "pass@1"
+        elif name in _ANY_SAMPLE:
+            same = f"pass@{n}"
+        else:
+            continue
+        if shown[name] == shown.get(same):
+            del columns[name]
+            taken.setdefault(same, []).append(name)
+    told = [f"{' and '.join(names)} equal{'' if names[1:] else 's'} {same}" for same, names in taken.items()]
+    first = "with one sample per problem " if n == 1 else ""
+    return f"; {first}{', '.join(told)}" if told else ""
 
 
 def disagreements(summary: Summary) -> Table:

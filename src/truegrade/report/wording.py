@@ -104,7 +104,8 @@ def measured(summary: Summary) -> str:
     elif summary.imported:
         subject, solves = f"the answers of {summary.model}", "solve"
         subject = "imported answers" if summary.model == "imported" else subject
-    kind = POPULATIONS.get(first.metric.removesuffix("_pass@1"), "problem" if first.tasks == 1 else "problems")
+    kind = POPULATIONS.get(first.metric.removesuffix("_pass@1"), "problems")
+    kind = kind.removesuffix("s") if first.tasks + first.left_out == 1 else kind
     number = _rate(first)
     among = (
         f"{number} of {fmt.count(first.tasks + first.left_out)} {kind}" if first.left_out else f"{number} {kind}"

