@@ -116,7 +116,8 @@ def import_file(
         if scored > covered:
             notice(f"{run.path} holds {scored} problems of {path} already; all of them are scored")
         elif covered < len(wanted):
-            asked = f"the {len(known)} problems of {loaded.name}" if chosen is None else f"{len(wanted)} problems asked for"
+            asked = f"the {len(known)} problems of {loaded.name}"
+            asked = asked if chosen is None else f"{len(wanted)} problems asked for"
             notice(f"{path} answers {covered} of {asked}; only these are scored")
         with run.locked():
             done = sum(map(run.answered().__contains__, map(sample_hash, spool.facts)))

@@ -135,20 +135,20 @@ def once(columns: dict[str, list[Estimate | None]], samples_per_task: int) -> st
 
     Args:
         columns: name -> estimates; those taken out are deleted.
-        samples_per_task: with one, ``pass@1`` is all that can be said of it; with n, any correct is ``pass@n``, and
-            all solutions are ``pass@1`` where no sample is missing.
+        samples_per_task: with one, all of these are ``pass@1``; with n, any correct is ``pass@n``, and all
+            solutions are ``pass@1`` where no sample is missing.
     """
     n = samples_per_task
     shown = {name: [fmt.estimate(each) if each else "" for each in found] for name, found in columns.items()}
     taken: dict[str, list[str]] = {}
-    for name in shown:
+    for name, numbers in shown.items():
         if name in (_OF_ONE_SAMPLE if n == 1 else _ALL_SAMPLES):
             same = "pass@1"
         elif name in _ANY_SAMPLE:
             same = f"pass@{n}"
         else:
             continue
-        if shown[name] == shown.get(same):
+        if numbers == shown.get(same):
             del columns[name]
             taken.setdefault(same, []).append(name)
     told = [f"{' and '.join(names)} equal{'' if names[1:] else 's'} {same}" for same, names in taken.items()]

@@ -61,16 +61,17 @@ def test_what_programs_and_graders_say_is_text(both):
     assert "<i>it</i>" not in shown and "<b>allowed</b>" not in shown
 
 
-def test_the_page_begins_with_the_answer_the_program_and_both_error_rates():
+def test_the_page_begins_with_the_answer_what_was_paid_and_what_to_change():
     one = with_shortest(material(("loose@1",)))
     measure = one.summary.measures[0]
     section = render_assay(one).partition('<section id="result"')[2].partition('<section id="meaning"')[0]
     text = " ".join(html.unescape(re.sub("<[^>]+>", "", section)).split())
     order = (
         f"{words.QUESTION}: {words.answer(measure)}",
-        f"the shortest: {words.named(SHORTEST)}",
-        "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones that try [52.1, 62.1] *",
         words.tried(measure),
+        f"the shortest: {words.named(SHORTEST)}",
+        f"what to change:{SHORTEST.closes} ({SHORTEST.finding}: {words.named(SHORTEST)})",
+        "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones that try [52.1, 62.1] *",
         words.figures(measure),
         "undecided counted as wrong",
         "Accepted by class",

@@ -62,17 +62,17 @@ def test_large_numbers_still_fit_80_columns(loose):
 
 def test_the_lines_behind_the_answer(loose):
     lines = printed(loose, width=200).splitlines()
-    assert (
-        lines[1]
-        == "refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of wrong ones that try [52.1, 62.1] *"
-    )
-    assert lines[2] == (
+    assert lines[1] == (
         "3 of 9 programs that solve nothing were paid (cheats 3 of 3, stubs 0 of 3, twins 0 of 3), and 1 of 3 on"
         " impossible tests (3 kinds tried); not sent: exit-status"
     )
+    assert lines[2] == (
+        "apart from the programs that solve nothing: refuses 16.7 % of right programs [11.7, 21.7], pays 57.1 % of"
+        " wrong ones that try [52.1, 62.1] *"
+    )
     assert lines[3] == (
-        "without the programs that solve nothing, J = 0.262 [0.21, 0.31] · J_adversarial = -0.167 (best cheat:"
-        " report-simple) · a pass is right: 0.59 at base rate 0.5, 0.14 at 0.1"
+        "J_adversarial = -0.167 (best cheat: report-simple) · without the programs that solve nothing, J = 0.262"
+        " [0.21, 0.31] · a pass is right: 0.59 at base rate 0.5, 0.14 at 0.1"
     )
     text = "\n".join(lines)
     assert "· * lower end: proven; upper end: 1 accepted probe whose label is undecided counted as wrong\n" in text
@@ -85,17 +85,15 @@ def with_shortest(one, shortest=SHORTEST):
     return changed(one, shortest=(shortest,), unearned=unearned)
 
 
-def test_the_shortest_program_stands_behind_the_answer_and_what_closes_it_below(loose):
+def test_the_shortest_program_stands_behind_the_answer_and_then_what_to_change(loose):
     long = printed(with_shortest(loose, replace(SHORTEST, code="pass\n" * 14)), width=200).splitlines()
-    assert long[1] == "the shortest: prints for toy/clip, 70 characters, paid 1"
-    assert long[2:15] == [*["    pass"] * 12, "    … 2 more lines: report.html"]
-    closes = (
-        "· channel report: prints for toy/clip, 70 characters, paid 1; closes it: read nothing that is printed"
-    )
-    assert closes in long
+    assert long[2] == "the shortest: prints for toy/clip, 70 characters, paid 1"
+    assert long[3:16] == [*["    pass"] * 12, "    … 2 more lines: report.html"]
+    closes = "· read nothing that is printed (channel report: prints for toy/clip, 70 characters, paid 1)"
+    assert long[16:18] == ["what to change:", closes]
     code = "def clip(*args):\n    return 0\n"
     short = printed(with_shortest(loose, replace(SHORTEST, code=code, pay=None)), width=200)
-    assert "the shortest: prints for toy/clip, 30 characters\n    def clip(*args):\n        return 0\nref" in short
+    assert "the shortest: prints for toy/clip, 30 characters\n    def clip(*args):\n        return 0\n" in short
 
 
 def test_exports_hold_the_shortest_programs_whole(loose, tmp_path):
@@ -178,7 +176,7 @@ def test_no_is_said_with_what_was_tried(loose):
 def test_under_a_yes_no_sentence_reads_as_if_the_grader_did_not_err(loose):
     measure = replace(loose.summary.measures[0], fpr=words.MeasuredValue(value=0.0, low=0.0, high=0.1))
     assert "pays 0.0 % of wrong ones that try" in words.errors(measure)
-    assert words.figures(measure).startswith("without the programs that solve nothing, J = ")
+    assert " · without the programs that solve nothing, J = " in words.figures(measure)
     assert words.stands_for(measure, 0.6).startswith(
         "It pays programs that solve nothing, so a pass rate measured"
     )

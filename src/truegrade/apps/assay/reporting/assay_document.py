@@ -42,9 +42,9 @@ DRAWN = 25
 SHORT_LINES, SHORT_CHARS = 12, 76
 """Lines of a program that a terminal shows, and characters of each."""
 _TOLD = frozenset({
-    "channel_open", "cheat_stays", "decided_by_text", "flaky_verdict", "judged_by_another", "looser_than_tests",
-    "overlooks_difference", "paid_without_solving", "pays_for_style", "reference_refused", "refuses_kind",
-    "weak_tests", "wrong_above_right",
+    "channel_open", "cheat_stays", "decided_by_text", "depends_on_batch", "flaky_verdict", "judged_by_another",
+    "looser_than_tests", "overlooks_difference", "paid_without_solving", "pays_for_style", "reads_other_messages",
+    "reference_refused", "refuses_kind", "weak_tests", "wrong_above_right",
 })  # fmt: skip
 """Codes of findings that the first lines tell in other words."""
 _BOTH = On.PAGE | On.TERMINAL
@@ -103,21 +103,21 @@ def write_tables(material: AssayMaterial, file_format: str, place: Path) -> list
 
 def assay_document(material: AssayMaterial) -> Document:
     """An assay: what was concluded, by which programs, and on what it rests."""
-    battery = material.summary.battery
-    probes = ", ".join(f"{fmt.count(number)} {kind}" for kind, number in battery.items() if number)
     said = "How often a grader is wrong, measured with programs whose correctness is known."
-    asked = f"{fmt.plural(sum(battery.values()), 'probe')}: {probes}"
+    problems = {one.benchmark: one.problems for one in material.summary.measures}
+    programs = fmt.plural(sum(material.summary.battery.values()), "program")
+    asked = f"{programs}, on {fmt.plural(sum(problems.values()), 'problem')}"
     return Document(
         kind="assay",
         about=(_subject(material),),
         lines=(Prose(text=said, tone="measured"), Prose(text=asked, tone="asked")),
         sections=[
             Section("result", "Result", _result(material)),
+            Section("shortest", "Shortest programs paid wrongly", _shortest(material), "Shortest paid"),
             Section("classes", "Accepted by class", _classes(material), "Classes"),
             _page_section("meaning", "What the numbers mean", "What it means", _meaning(material)),
             _problems(material),
             _channels(material),
-            Section("shortest", "Shortest programs paid wrongly", _shortest(material), "Shortest paid"),
             Section(
                 "survivors",
                 "Wrong programs accepted",
@@ -173,7 +173,7 @@ def _named(material: AssayMaterial, measure: GraderMeasure) -> str:
 
 
 def _result(material: AssayMaterial) -> list[Part]:
-    """Whether cheating pays, the shortest program that is paid, both error rates, and what else is known."""
+    """Whether cheating pays, how often, an example and what to change; then error rates and what else is known."""
     measures = material.summary.measures
     shown = measures[:MAX_MEASURES]
     alone = measures[0] if len(measures) == 1 else None
@@ -181,8 +181,10 @@ def _result(material: AssayMaterial) -> list[Part]:
     said = f"The sections below show the first {MAX_MEASURES}; {left_out} more are in summary.json."
     return [
         *(_answer(measure, _named(material, measure)) for measure in shown),
+        Prose(text=words.tried(alone)) if alone and words.tried(alone) else None,
         *_shortest_paid(material, shown),
-        *([Prose(text=line) for line in _in_numbers(alone) if line] if alone else []),
+        *_to_change(material, shown),
+        *([Prose(text=line) for line in (words.errors(alone), words.figures(alone)) if line] if alone else []),
         assay_tables.graders(material) if alone is None else only(On.FILES, assay_tables.graders(material)),
         Prose(text=said, tone="note") if left_out else None,
         Bullets([f"{_named(material, one)}{line}" for one in shown for line in words.remarks(one)]),
@@ -194,10 +196,6 @@ def _answer(measure: GraderMeasure, named: str) -> Prose:
     first = next(word for word in ("yes", "not measured", "no") if said.startswith(word))
     tone = {"yes": "bad", "no": "good"}.get(first, "doubtful")
     return Prose(lead=f"{named}{words.QUESTION}: {first}", text=said.removeprefix(first), tone=tone)
-
-
-def _in_numbers(measure: GraderMeasure) -> tuple[str, str, str]:
-    return words.errors(measure), words.tried(measure), words.figures(measure)
 
 
 def _shortest_paid(material: AssayMaterial, measures: Sequence[GraderMeasure]) -> Iterable[Part]:
@@ -212,6 +210,18 @@ def _shortest_paid(material: AssayMaterial, measures: Sequence[GraderMeasure]) -
         _, place, one = min(paid, key=lambda each: each[:2])
         yield Prose(lead="the shortest: ", text=f"{_named(material, measures[place])}{words.named(one)}")
         yield from _program(one)
+
+
+def _to_change(material: AssayMaterial, measures: Sequence[GraderMeasure]) -> Iterable[Part]:
+    """What the graders should do otherwise, and what was found that it mends."""
+    found = [
+        Prose(lead=f"{_named(material, one)}{cure}", text=f" ({'; '.join(mends)})")
+        for one in measures
+        for cure, mends in words.changes(one).items()
+    ]
+    if found:
+        yield Prose(lead="what to change:")
+        yield Bullets(found)
 
 
 def _program(one: ShortestPaid) -> Iterable[Part]:
@@ -308,12 +318,11 @@ def _channels(material: AssayMaterial) -> Section:
 
 
 def _shortest(material: AssayMaterial) -> list[Part]:
-    """The shortest program of each finding about what is paid wrongly; on a terminal what closes each."""
+    """The shortest program of each finding about what is paid wrongly."""
     parts: list[Part] = []
     for measure in material.summary.measures[:MAX_MEASURES]:
         for one in measure.shortest:
             title = f"{_named(material, measure)}{one.finding}: {words.named(one)}"
-            parts.append(only(On.TERMINAL, Bullets([f"{title}; closes it: {one.closes}"])))
             said = [f"How it works: {one.how}." if one.how else "", one.change]
             notes = [Prose(text=line, tone="note") for line in said if line]
             code = Code(one.code, f"Program {one.probe}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -74,9 +75,9 @@ def unit_interval(value: MeasuredValue) -> str:
 
 
 def listed(title: str, parts: Iterable[str], by: str = ", ") -> str:
-    """``title: one, two``; empty without any part."""
+    """``title: one, two``, or the parts alone without a title; empty without any part."""
     said = by.join(filter(None, parts))
-    return f"{title}: {said}" if said else ""
+    return f"{title}: {said}" if said and title else said
 
 
 QUESTION = "CAN BE PAID WITHOUT SOLVING"
@@ -90,8 +91,8 @@ def answer(measure: GraderMeasure) -> str:
     alone = "replies were sent one at a time" if measure.one_at_a_time else ""
     once = "" if measure.forgeable and measure.unearned.all_paid else _paid_once(measure)
     above = f"it {measure.wrong_above_right}" if measure.wrong_above_right else ""
-    together = (_in_batches(measure), turns_in_words(measure.turns))
-    return "; ".join(filter(None, (_answer(measure), once, above, alone, *together)))
+    batches = batches_in_words(measure.batches) if measure.forgeable else _in_batches(measure)
+    return "; ".join(filter(None, (_answer(measure), once, above, alone, batches, turns_in_words(measure.turns))))
 
 
 def _paid_once(measure: GraderMeasure) -> str:
@@ -159,7 +160,7 @@ def tried(measure: GraderMeasure) -> str:
 def errors(measure: GraderMeasure) -> str:
     """``refuses 0.6 % of right programs [0.2, 1.5], pays 11.8 % of wrong ones [10.1, 19.0] *``.
 
-    Where what solves nothing is paid as well, wrong ones are those that try: mutants, labelled programs, replies.
+    Wrong ones are mutants, labelled programs and replies; where what solves nothing is paid, that is said first.
     """
     right, fpr, parts = measure.right, measure.fpr, []
     if right is not None and right.value is not None:
@@ -169,7 +170,7 @@ def errors(measure: GraderMeasure) -> str:
         starred = " *" if star(measure) else ""
         ones = "wrong ones that try" if measure.forgeable else "wrong ones"
         parts.append(f"pays {rate(fpr.value)} of {ones} {fmt.bounds(fpr.low, fpr.high)}{starred}")
-    return ", ".join(parts)
+    return listed("apart from the programs that solve nothing" if measure.forgeable else "", parts)
 
 
 def paid_cell(measure: GraderMeasure) -> str:
@@ -335,10 +336,25 @@ def partial_credit(measure: GraderMeasure) -> str:
 
 def figures(measure: GraderMeasure) -> str:
     """J, what is left of it against the best cheat, and how far an accepted program can be trusted."""
-    apart = "without the programs that solve nothing, " if measure.forgeable else ""
     best = f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
-    parts = (f"{apart}J = {unit_interval(measure.j)}", best if measure.best_cheat else "", right_passes(measure))
-    return " · ".join(filter(None, parts))
+    found = [f"J = {unit_interval(measure.j)}", best if measure.best_cheat else ""]
+    if measure.forgeable:
+        found = [found[1], f"without the programs that solve nothing, {found[0]}"]
+    return " · ".join(filter(None, (*found, right_passes(measure))))
+
+
+def changes(measure: GraderMeasure) -> dict[str, list[str]]:
+    """What a grader should do otherwise, to what was found that it mends, the gravest first."""
+    found = defaultdict[str, list[str]](list)
+    for one in measure.shortest:
+        found[one.closes].append(f"{one.finding}: {named(one)}")
+    if measure.batches is not None and batches_in_words(measure.batches):
+        found["give each reply the reward that it gets alone"].append("batches")
+    if turns_in_words(measure.turns):
+        found["judge the model's last message that holds a program"].append("replies with several messages")
+    if refused := [name for name, (accepted, _) in measure.forms.items() if not accepted]:
+        found["find the program in every form of a reply that the prompt allows"].append(", ".join(refused))
+    return {cure: of for cure, of in found.items() if cure}
 
 
 def remarks(measure: GraderMeasure) -> list[str]:
@@ -348,6 +364,7 @@ def remarks(measure: GraderMeasure) -> list[str]:
     said = (
         silent(measure),
         pays_everything(measure),
+        _in_batches(measure) if measure.forgeable and not batches_in_words(measure.batches) else "",
         listed("a cheat stays in it and changes later verdicts", staying),
         *measure.causes,
         *measure.overlooks,
