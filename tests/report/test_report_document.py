@@ -18,13 +18,14 @@ from comparison_runs import build, single
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import read_matrix
 from truegrade.errors import UnknownName
+from truegrade.pipeline.summary import read_summary
 from truegrade.report import document as doc
 from truegrade.report.chosen_samples import gather
 from truegrade.report.comparison_document import comparison_document
 from truegrade.report.document import On, Table, tables
 from truegrade.report.html import report_document
 from truegrade.report.page_parts import show
-from truegrade.report.run_document import metrics_section, profiles, reasons_section, usage_section
+from truegrade.report.run_document import estimates, metrics_section, profiles, reasons_section, usage_section
 from truegrade.report.terminal import print_parts
 from truegrade.report.text_files import as_csv
 
@@ -154,5 +155,10 @@ def test_columns_that_are_equal_by_construction_are_shown_once(tmp_path: Path) -
     shown = profiles(one)
     assert shown.titles == ["profile", "pass@1"]
     assert "with one sample per problem any of N, all solutions, first sample equal pass@1" in shown.caption
-    several = profiles(read_matrix(build_run(tmp_path / "several", samples=2, profiles=(House(), Lenient()))))
-    assert several.titles[-3:] == ["any of N", "all solutions", "first sample"] and "equal" not in several.caption
+    assert profiles(one, whole=True).titles == ["profile", "pass@1", "any of N", "all solutions", "first sample"]
+    several = read_matrix(build_run(tmp_path / "several", samples=5, profiles=(House(), Lenient())))
+    assert profiles(several).titles == ["profile", "pass@1", "pass@5", "first sample"]
+    assert profiles(several).caption.endswith("; any of N equals pass@5; all solutions equals pass@1")
+    missing = build_run(tmp_path / "missing", samples=5, unanswered=2, profiles=(House(), Lenient()))
+    kept = [row[0].cell for row in estimates(read_summary(missing)).rows]
+    assert kept == ["pass@1", "pass@5", "any_correct", "all_correct", "all_solutions"], "two lack a sample"

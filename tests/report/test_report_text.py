@@ -52,10 +52,10 @@ def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
     shown = printed(print_summary, summary, width=140)
     lines = [flat(line) for line in shown.splitlines()]
     assert flat(shown).startswith(flat(wording.measured(summary)))
-    assert "metric problems house@1 lenient@1" in lines
+    assert "metric house@1 lenient@1 problems" in lines
     house, lenient = summary.profiles
     for one, other in zip(house.estimates, lenient.estimates, strict=True):
-        assert f"{one.metric} {one.tasks} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
+        assert f"{one.metric} {fmt.estimate(one)} {fmt.estimate(other)} {one.tasks}" in lines
     for reason, number in house.reasons.items():
         shares = (
             f"{count} · {fmt.percent(count / sum(profile.reasons.values()))}"

@@ -185,7 +185,7 @@ def rates(pairs: Mapping[str, PairedComparison]) -> Table:
         rows=rows,
         spare=("interval", "problems of the first alone", "problems of the second alone"),
         upright=True,
-        look="numeric",
+        look="words",
     )  # fmt: skip
 
 
@@ -221,13 +221,13 @@ def groups(pair: RunPairing) -> Table:
     return Table(
         slug="groups",
         caption=f"{words.title(pair)} by group, in percentage points; p of the sign-flip test, not corrected",
-        head=("group", "problems", "points", "p"),
+        head=("group", "points", "p", "problems"),
         rows=[
             [
                 doc.GroupName(found.by, found.value),
-                found.paired.tasks,
                 doc.points_interval(found.paired.difference, found.paired.low, found.paired.high),
                 doc.p_value(found.paired.permutation_p, digits=2),
+                found.paired.tasks,
             ]
             for found in pair.splits
         ],
@@ -424,7 +424,7 @@ def _groups(comparison: Comparison) -> Section | None:
         return None
     note = "Paired within each group; p-values of the sign-flip test, not corrected for the number of groups."
     caption = "Differences by group, in percentage points; p-values of sign flips, not corrected"
-    whole = doc.stacked(found, caption, ("difference", "group", "problems", "points", "p"))
+    whole = doc.stacked(found, caption, ("difference", "group", "points", "p", "problems"))
     return Section(
         "groups",
         "Groups",

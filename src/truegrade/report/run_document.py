@@ -46,6 +46,7 @@ MAX_CELLS = 1_000
 """Cells of a strip and rows of the table of problems: with ten thousand of each a browser takes seconds."""
 NAMED_ROWS = 40
 """Rows of a finding of an audit that a page names."""
+_SHOWN = On.PAGE | On.TERMINAL
 _ANY_SAMPLE = ("any_correct", "any of N")
 _ALL_SAMPLES = ("all_solutions", "all solutions")
 _OF_ONE_SAMPLE = (*_ANY_SAMPLE, *_ALL_SAMPLES, "all_correct", "first_sample", "first sample")
@@ -54,12 +55,15 @@ _OF_ONE_SAMPLE = (*_ANY_SAMPLE, *_ALL_SAMPLES, "all_correct", "first_sample", "f
 # ----------------------------------------------------------------------------------------------- tables
 
 
-def estimates(summary: Summary) -> Table:
-    """Metrics down; profiles down where they are so many that they would not fit a page across."""
+def estimates(summary: Summary, *, whole: bool = False) -> Table:
+    """Metrics down; profiles down where they are so many that they would not fit a page across.
+
+    Metrics that are equal by construction stand once, and the caption names the others, unless it is ``whole``.
+    """
     names = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
     by_profile = [{e.metric: e for e in profile.estimates} for profile in summary.profiles]
     columns = {name: [of.get(name) for of in by_profile] for name in names}
-    same = once(columns, summary.samples_per_task)
+    same = "" if whole else once(columns, summary.samples_per_task)
     known = [profile.profile for profile in summary.profiles]
     codes = ", ".join(dict.fromkeys(one.code for one in summary.warnings))
     partial = wording.how_far(summary)
@@ -69,9 +73,9 @@ def estimates(summary: Summary) -> Table:
         head: tuple[str, ...] = ("profile", *columns)
         rows: list[list[Cell]] = [[name, *found] for name, *found in zip(known, *columns.values(), strict=True)]
     else:
-        head = ("metric", "problems", *known)
+        head = ("metric", *known, "problems")
         rows = [
-            [doc.noted(name, wording.metric(name)), wording.problems_of(found), *found]
+            [doc.noted(name, wording.metric(name)), *found, wording.problems_of(found)]
             for name, found in columns.items()
         ]
     return Table(
@@ -97,7 +101,7 @@ def conditions(summary: Summary) -> Table:
     head = ("profile", "clusters", wording.NO_ANSWER, "truncated", "protection", "interval")
     return Table(
         slug="conditions", caption="What the estimates rest on", head=head, rows=rows, upright=True,
-        spare=("clusters", "interval"),
+        spare=("clusters", "interval"), look="words",
     )  # fmt: skip
 
 
@@ -108,8 +112,8 @@ def warnings(summary: Summary) -> Table:
     return Table(slug="warnings", caption="What must be known of these numbers", head=head, rows=rows)
 
 
-def profiles(matrix: Matrix) -> Table:
-    """The same replies under each profile."""
+def profiles(matrix: Matrix, *, whole: bool = False) -> Table:
+    """The same replies under each profile; columns as the metrics of `estimates`."""
     ks = sorted({k for row in matrix.rows for k in row.pass_at})
     columns: dict[str, list[Estimate | None]] = {
         f"pass@{k}": [row.pass_at.get(k) for row in matrix.rows] for k in ks
@@ -119,7 +123,7 @@ def profiles(matrix: Matrix) -> Table:
         "all solutions": [row.all_solutions for row in matrix.rows],
         "first sample": [row.first_sample for row in matrix.rows],
     }
-    same = once(columns, matrix.samples_per_task)
+    same = "" if whole else once(columns, matrix.samples_per_task)
     return Table(
         slug="profiles",
         caption=f"The same replies under each profile{same}",
@@ -151,9 +155,9 @@ def once(columns: dict[str, list[Estimate | None]], samples_per_task: int) -> st
         if numbers == shown.get(same):
             del columns[name]
             taken.setdefault(same, []).append(name)
-    told = [f"{' and '.join(names)} equal{'' if names[1:] else 's'} {same}" for same, names in taken.items()]
+    told = [f"{', '.join(names)} equal{'' if names[1:] else 's'} {same}" for same, names in taken.items()]
     first = "with one sample per problem " if n == 1 else ""
-    return f"; {first}{', '.join(told)}" if told else ""
+    return f"; {first}{'; '.join(told)}" if told else ""
 
 
 def disagreements(summary: Summary) -> Table:
@@ -195,8 +199,8 @@ def splits(summary: Summary) -> Table:
     for by, value in dict.fromkeys(group for rates in by_profile for group in rates):
         rates = [found.get((by, value)) for found in by_profile]
         count = next(rate.tasks for rate in rates if rate is not None)
-        rows.append([doc.GroupName(by, value), count, *rates])
-    head = ("group", "problems", *(profile.profile for profile in summary.profiles))
+        rows.append([doc.GroupName(by, value), *rates, count])
+    head = ("group", *(profile.profile for profile in summary.profiles), "problems")
     return Table(slug="groups", caption="pass@1 by group", head=head, rows=rows, look="metrics")
 
 
@@ -351,7 +355,8 @@ def rules_section(matrix: Matrix, summary: Summary) -> Section | None:
         [
             Prose(text=words, tone="prose"),
             doc.Figure(chart, caption, plain=True),
-            profiles(matrix),
+            only(_SHOWN, profiles(matrix)),
+            only(On.FILES, profiles(matrix, whole=True)),
             shown if summary.disagreeing else only(On.PAGE, none),
         ],
     )
@@ -367,7 +372,8 @@ def metrics_section(summary: Summary) -> Section:
         "Metrics",
         [
             only(On.PAGE, doc.Figure(chart, words, plain=True)) if chart else None,
-            estimates(summary),
+            only(_SHOWN, estimates(summary)),
+            only(On.FILES, estimates(summary, whole=True)),
             *_as_reported(summary),
             *told,
             conditions(summary),
