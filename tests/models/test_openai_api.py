@@ -1,7 +1,9 @@
 """The back end against a server that fails in every way services do; the official client is the real one."""
 
 import asyncio
+import socket
 import time
+from contextlib import ExitStack
 from email.utils import formatdate
 from itertools import pairwise
 
@@ -10,7 +12,7 @@ import pytest
 from support import scripted_server as scripted
 from support.asking import QUICK, asked
 from truegrade.errors import ModelError, UserError
-from truegrade.models import open_model
+from truegrade.models import open_model, service_model
 from truegrade.models.base import generate_sample
 from truegrade.records.config import RequestPolicy
 
@@ -237,6 +239,24 @@ def test_a_service_that_never_was_there_ends_the_run(make_request):
         ModelError, match=r"openai-compatible at http://127.0.0.1:\d+/v1: ConnectError.*service runs"
     ):
         run(url, make_request(), request_policy=RequestPolicy(max_attempts=2, backoff_s=0.01))
+
+
+def test_an_address_that_does_not_answer_is_told_soon_with_how_long_it_is_tried(make_request, monkeypatch, caplog):
+    """The listener takes no further connection, and refuses none."""
+    monkeypatch.setattr(service_model, "FIRST_CONNECT_TIMEOUT_S", 0.2)
+    policy = RequestPolicy(max_attempts=3, backoff_s=0.01)
+    with socket.socket() as listener, ExitStack() as waiting:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        with pytest.raises(ModelError, match=r"no connection in time; check that the service runs there"):
+            run(url, make_request(), request_policy=policy)
+    (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert told.endswith(f"at {url}: no connection in time; trying again for up to 0 s")
 
 
 def test_a_service_that_was_there_before_does_not(make_request):

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 MAX_ERROR_CHARACTERS = 300
 
-CONNECT_TIMEOUT_S = 30.0
-"""Most seconds for a connection to be made; less where a whole request may take less."""
+FIRST_CONNECT_TIMEOUT_S, CONNECT_TIMEOUT_S = 4.0, 30.0
+"""Most seconds for a connection to be made, before one ever was and later; less where a whole request may take
+less. A wrong address is told soon, and a busy service that was there once is waited for."""
 
 STOPPING_STATUS = frozenset({401, 402, 403, 404})
 """About the key, the account or the model: the next sample would fare no better."""
@@ -76,9 +77,11 @@ def connection_failure(error: Exception, timed_out: type[Exception] = TimeoutErr
         error: what a client raised; what it wraps says more.
         timed_out: the client's own class of time-outs.
     """
+    cause = error if isinstance(error, transport_errors()) else error.__cause__ or error
+    if isinstance(cause, transport_errors("ConnectTimeout")):
+        return RequestFailure(kind="passing", error="no connection in time", unreachable=True)
     if isinstance(error, TimeoutError | timed_out):
         return RequestFailure(kind="passing", error="timed out")
-    cause = error if isinstance(error, transport_errors()) else error.__cause__ or error
     unreachable = isinstance(cause, transport_errors("ConnectError"))
     return RequestFailure(
         kind="passing", error=one_line(f"{type(cause).__name__}: {cause}"), unreachable=unreachable
@@ -320,9 +323,9 @@ def log_wait(model: str, wait_s: float, failure: str) -> None:
     _log.info("%s: %s; the next attempt follows in %.1f s", model, failure, wait_s)
 
 
-def log_unreached(model: str, base_url: str, attempts: int, failure: str) -> None:
+def log_unreached(model: str, base_url: str, most_s: float, failure: str) -> None:
     """No connection was ever made: half a minute of attempts is long where the address is wrong."""
-    _log.warning("%s at %s: %s; trying again, %d times in all", model, base_url, failure, attempts)
+    _log.warning("%s at %s: %s; trying again for up to %.0f s", model, base_url, failure, most_s)
 
 
 def log_adapted(model: str, adaptations: tuple[str, ...]) -> None:

@@ -20,6 +20,7 @@ from truegrade.models.providers import ModelEndpoint, Price
 from truegrade.models.service_errors import (
     BUSY_STATUS,
     CONNECT_TIMEOUT_S,
+    FIRST_CONNECT_TIMEOUT_S,
     Body,
     Gate,
     RequestFailure,
@@ -97,18 +98,18 @@ class ServiceClient(ABC, Generic[ConnectionT]):
         return {
             "api_key": self._endpoint.api_key or "none",  # the clients insist, or look for other credentials
             "max_retries": 0,
-            "timeout": library.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
+            "timeout": library.Timeout(self._timeout_s, connect=min(self._timeout_s, FIRST_CONNECT_TIMEOUT_S)),
             # a proxy cannot reach this machine's own addresses: its environment variables are not for them
             "http_client": library.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
         }
 
     def note_outcome(self, outcome: T | RequestFailure) -> T | RequestFailure:
         """The outcome of a request, with keys taken out of it; and whether there was a connection is noted."""
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_secrets(outcome, self._endpoint.secrets)
-        self.reached = True
-        return outcome
+        failure = outcome if isinstance(outcome, RequestFailure) else None
+        if not (self.reached or (failure and failure.unreachable)):
+            self.reached = True
+            self.connected().timeout.connect = min(self._timeout_s, CONNECT_TIMEOUT_S)  # type: ignore[attr-defined]
+        return without_secrets(failure, self._endpoint.secrets) if failure else outcome
 
     async def close(self) -> None:
         """Close the connections."""
@@ -360,15 +361,18 @@ class ServiceModel:
             return
         if unreached and not self._warned_unreached:
             self._warned_unreached = True
-            log_unreached(self.name, self.base_url, self._request_policy.max_attempts, failure.error)
+            left = range(counted, self._request_policy.max_attempts)
+            most_s = sum(self._longest_wait_s(each) + FIRST_CONNECT_TIMEOUT_S for each in left)
+            log_unreached(self.name, self.base_url, most_s, failure.error)
         wait_s = failure.wait_s
         if wait_s is None:
-            ceiling_s = min(
-                self._request_policy.backoff_max_s, self._request_policy.backoff_s * 2 ** (counted - 1)
-            )
-            wait_s = ceiling_s * self._jitter.uniform(0.5, 1.0)
+            wait_s = self._longest_wait_s(counted) * self._jitter.uniform(0.5, 1.0)
         log_wait(self.name, wait_s, failure.error)
         await asyncio.sleep(wait_s)
+
+    def _longest_wait_s(self, counted: int) -> float:
+        policy = self._request_policy
+        return min(policy.backoff_max_s, float(policy.backoff_s * 2 ** (counted - 1)))
 
     def _cost_usd(self, usage: Usage | None) -> float | None:
         return self._price.cost_usd(usage) if self._price and usage else None
