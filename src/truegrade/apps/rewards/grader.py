@@ -40,6 +40,7 @@ from truegrade.errors import UserError
 from truegrade.extraction.conversations import answering_turn, policy_turns
 from truegrade.extraction.observations import POLICY_ROLES
 from truegrade.grading.marks import TAMPERING
+from truegrade.profiles import open_profile
 from truegrade.records import Reason
 from truegrade.web.client import ServiceError
 
@@ -164,6 +165,8 @@ class RewardGrader:
             raise UserError(f"`workers`: {workers} is not above 0")
         if not retry_s > 0:
             raise UserError(f"`retry_s`: {retry_s} is not above 0")
+        if url is None:
+            open_profile(profile)  # a service may have others
         self.scheme = Scheme.parse(scheme)
         self.on_error, self.retry_s, self.tampering, self.truncated = on_error, retry_s, tampering, truncated
         self.answer, self.telemetry = answer, telemetry
