@@ -139,7 +139,7 @@ def _refused_by_suite(results: Sequence[FunctionResult]) -> SuiteRefusals:
         (one.id, one.line): {
             mutant.id: (mutant.by or mutant.status) if mutant.status in KILLED else ""
             for mutant in one.mutants
-            if mutant.status in {*KILLED, "survived"}
+            if mutant.status in KILLED or (mutant.status == "survived" and not one.why_none)
         }
         for one in results
     }

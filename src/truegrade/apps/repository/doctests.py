@@ -11,16 +11,17 @@ from fnmatch import fnmatch
 from textwrap import indent
 
 from truegrade.apps.repository.source import (
-    CONFIGURED,
     RepositoryFile,
     SourceTree,
     configured,
+    options_of_pytest,
     suite_files,
 )
 from truegrade.extraction.parsing import unix_newlines
 from truegrade.files import syntax
 
-_GLOB = re.compile(r"""--doctest-glob[\s="',]+([^\s"',\]]+)""")
+_BY_HAND = re.compile(rb"\bdoctest\.(?:testmod|DocTestSuite)\b|\bimport\s+.*\b(?:testmod|DocTestSuite)\b")
+"""In tests that run the examples of modules themselves."""
 _OTHER_GLOB = "test*.txt"
 """Text files that pytest takes for doctests where it is told of no others."""
 _OPTION_FLAGS = frozenset(doctest.OPTIONFLAGS_BY_NAME)
@@ -52,10 +53,13 @@ def doctest_files(tree: SourceTree, modules: Iterable[RepositoryFile]) -> list[s
     """Paths of the modules and text files whose examples belong to the suite.
 
     Those of modules do where the configuration, that of tox included, says ``--doctest-modules``, and where there
-    are no other tests; text files where they have the names that ``--doctest-glob`` gives.
+    are no other tests, or tests run them; text files where they have the names that ``--doctest-glob`` gives.
     """
-    asked = not suite_files(tree) or any("--doctest-modules" in text for text in _configurations(tree))
-    folders = tuple(f"{folder.rstrip('/')}/" for folder in configured(tree, "testpaths"))
+    suites = suite_files(tree)
+    asked = not suites or bool(options_of_pytest(tree, "--doctest-modules"))
+    asked = asked or any(_BY_HAND.search(tree.files[path]) for path in suites)
+    folders = tuple(f"{folder.removeprefix('./').rstrip('/')}/" for folder in configured(tree, "testpaths"))
+    folders = () if {"/", "./"} & {*folders} else folders  # the root
     globs = _globs(tree)
     own = {module.path for module in modules if asked and ">>>" in module.text}
     texts = {
@@ -67,12 +71,8 @@ def doctest_files(tree: SourceTree, modules: Iterable[RepositoryFile]) -> list[s
     return sorted(path for path in own | texts if not folders or f"{path}/".startswith(folders))
 
 
-def _configurations(tree: SourceTree) -> list[str]:
-    return [tree.files.get(name, b"").decode("utf-8", "replace") for name in CONFIGURED]
-
-
 def _globs(tree: SourceTree) -> list[str]:
-    return [each for text in _configurations(tree) for each in _GLOB.findall(text)] or [_OTHER_GLOB]
+    return options_of_pytest(tree, "--doctest-glob") or [_OTHER_GLOB]
 
 
 def doctest_test(name: str) -> str:
@@ -123,8 +123,9 @@ def _named_by_pytest(tree: SourceTree, module: RepositoryFile) -> str:
 def _documented(
     node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
 ) -> Iterator[tuple[str, str]]:
-    """The docstrings of a module, its classes and functions, by dotted name."""
-    yield name, ast.get_docstring(node, clean=False) or ""
+    """The docstrings of a module, its classes and functions, and texts of ``__test__``, by dotted name."""
+    if text := ast.get_docstring(node, clean=False):  # a property's setter has none
+        yield name, text
     if not isinstance(node, ast.Module | ast.ClassDef):
         return
     waiting: list[ast.AST] = [*node.body]
@@ -134,6 +135,11 @@ def _documented(
             yield from _documented(part, f"{name}.{part.name}")
         elif isinstance(part, ast.If | ast.Try | ast.ExceptHandler):
             waiting += ast.iter_child_nodes(part)
+        elif isinstance(part, ast.Assign) and [ast.unparse(one) for one in part.targets] == ["__test__"]:
+            texts = part.value if isinstance(part.value, ast.Dict) else ast.Dict([], [])
+            for key, value in zip(texts.keys, texts.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Constant) and type(value.value) is str:
+                    yield f"{name}.__test__.{key.value!s}", value.value
 
 
 def examples_in(text: str) -> list[str]:

@@ -6,7 +6,6 @@ import ast
 import base64
 import copy
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -20,10 +19,11 @@ from truegrade.apps.repository.jailed import runner_source
 from truegrade.apps.repository.source import (
     RepositoryFile,
     SourceTree,
-    configured,
     import_root,
     lines_of,
+    options_of_pytest,
     suite_files,
+    warnings_configured,
 )
 from truegrade.datasets.executions import RecordedCase
 from truegrade.errors import UserError
@@ -71,6 +71,8 @@ class SeenOfFunction(msgspec.Struct, frozen=True, kw_only=True):
     """Calls looked at whose arguments are plain values."""
     changes: bool
     """Whether a call left its arguments other than it found them."""
+    at_import: bool = False
+    """Whether it is called while modules are loaded, which no measure in a loaded process sees."""
     calls: tuple[RecordedCall, ...]
     """Different ones with plain arguments."""
 
@@ -104,6 +106,7 @@ class _ToldOfFunction(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[int, ...]
     crossing: int
     changes: bool
+    at_import: bool
     calls: tuple[RecordedCall, ...]
 
 
@@ -172,9 +175,10 @@ def record_tests(
 def asked_of_pytest(tree: SourceTree, modules: Sequence[RepositoryFile]) -> list[str]:
     """The files of a tree's tests, and what has pytest run the doctests that belong to them; empty without any."""
     suites = [f"./{path}" if path.startswith("-") else path for path in suite_files(tree) if _may_be_asked(path)]
-    modes = re.findall(r"--import-mode[ =]\w+", " ".join(configured(tree, "addopts")))
+    modes = [f"--import-mode={mode}" for mode in options_of_pytest(tree, "--import-mode")]
+    warned = [word for each in warnings_configured(tree) for word in ("-W", each)]
     asked = [*suites, *doctest_arguments(tree, modules)]
-    return [*(mode.replace(" ", "=") for mode in modes), *asked] if asked else []
+    return [*modes, *warned, *asked] if asked else []
 
 
 def _may_be_asked(path: str) -> bool:
@@ -278,6 +282,7 @@ def _is_default(name: str, value: Any, defaults: Mapping[str, Any]) -> bool:
 LEAST_CALLS = 3
 """Different recorded calls that a function needs for its problems to be decided by calls."""
 UNREACHED = "no test reaches it"
+AT_IMPORT = "it is called while modules are loaded, of which a measure in a loaded process sees nothing"
 _METHOD = "it is a method, whose object does not cross"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 

@@ -8,6 +8,7 @@ forge them: such a verdict says so, and a report keeps it apart from those of th
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,12 +33,14 @@ from truegrade.apps.repository.replaying import TwoJails
 from truegrade.apps.repository.source import (
     RepositoryFile,
     SourceTree,
+    configured,
     import_root,
     imported_tops,
     installed_packages,
     suite_files,
+    warnings_configured,
 )
-from truegrade.apps.repository.suite_text import shuffled, suite_text, tests_in
+from truegrade.apps.repository.suite_text import NamesOfTests, shuffled, suite_text, tests_in, with_usual_names
 from truegrade.benchmarks.own_rows import BenchmarkRow, task_of
 from truegrade.datasets.executions import NotRecorded
 from truegrade.errors import BadRecord
@@ -75,6 +78,8 @@ class TestSide:
 
     def __init__(self, tree: SourceTree, modules: Sequence[ParsedModule]) -> None:
         own = {module.file.path for module in modules}
+        self.names = NamesOfTests(configured(tree, "python_functions"), configured(tree, "python_classes"))
+        self.marks = _marks_configured(tree)
         self.suites = frozenset(suite_files(tree)) - own
         self.by_path: dict[str, ParsedModule] = {}
         helpers = []
@@ -84,6 +89,9 @@ class TestSide:
                 names = ["_".join(re.findall(r"\w+", path))]
             for name in names:
                 if (module := _parsed(path, name, tree)) is not None:
+                    if path in self.suites and any(self.names):
+                        text = ast.unparse(with_usual_names(copy.deepcopy(module.tree), self.names))
+                        module = ParsedModule(msgspec.structs.replace(module.file, text=text))
                     self.by_path.setdefault(path, module)
                     helpers.append(module)
         files = {module.file.path: module.file for module in modules}
@@ -132,6 +140,18 @@ class TestSide:
                 with suppress(UnicodeDecodeError):
                     found[place] = content.decode()
         return found
+
+
+def _marks_configured(tree: SourceTree) -> str:
+    """What the configuration asks of every test, as code behind a module of tests; empty where it asks nothing."""
+    warned = [*warnings_configured(tree), *configured(tree, "filterwarnings", by_line=True)]
+    used = configured(tree, "usefixtures")
+    marks = [f"pytest.mark.filterwarnings({each!r})" for each in warned]
+    marks += [f"pytest.mark.usefixtures({', '.join(map(repr, used))})"] if used else []
+    if not marks:
+        return ""
+    own = "pytestmark if isinstance(pytestmark, list) else [pytestmark]"
+    return f"import pytest\npytestmark = [{', '.join(marks)}, *(({own}) if 'pytestmark' in globals() else [])]\n"
 
 
 def _names_of(path: str, tree: SourceTree) -> Iterator[str]:
@@ -254,7 +274,7 @@ def decide_by_tests(
     ]
     made = DecidedByTests(
         function=function, files=task.paths, task=task.suite, packages=task.packages, mutants=tuple(tried),
-        whole=floor.whole,
+        whole={} if function.seen.at_import else floor.whole,
     )  # fmt: skip
     floor.check(made.held_out)
     return made
@@ -280,7 +300,7 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
             if path in side.doctests and (example := doctest_test(name)) in side.doctests[path]:
                 found[path][example] += 1
             elif path in side.suites and path in side.by_path and "." not in name:  # of an example in a test
-                found[path][name.replace("::", ".")] += 1
+                found[path][side.names.of_test(name.replace("::", "."))] += 1
     if not parts:
         raise NotRecorded("no test in a file that can be read reaches it")
     paths = sorted(parts, key=lambda path: (-first[path].total(), -parts[path].total(), path))
@@ -293,12 +313,13 @@ def _tests_of(function: FunctionPlace, side: TestSide, refusing: Sequence[str]) 
 
 
 def _within_room(parts: Counter[str], first: Counter[str], room: int) -> set[str]:
-    """Names of tests, one at least, that together have no more parts; those that are to be first come first."""
-    kept: set[str] = set()
+    """Names of tests that together have no more parts; those that are to be first come first. One with more parts
+    than half of the room stands for so many, so that there is room for others beside it."""
+    kept, most = set[str](), max(1, room // 2)
     for name in [*first, *(name for name in parts if name not in first)]:
-        if not kept or parts[name] <= room:
+        if (size := min(parts[name], most)) <= room:
             kept.add(name)
-            room -= parts[name]
+            room -= size
     return kept
 
 
@@ -364,6 +385,8 @@ class _Trial:
                 raise NotRecorded(f"together they have more than {MOST_TESTS} tests")
             task = self._task([(files[0][0], names[:MOST_TESTS])], fields, exact=True)
         first = self._run(task, self._function.source, _CPU_S)
+        if not first.tests and self._function.seen is not None and self._function.seen.at_import:
+            raise NotRecorded("it is called while modules are loaded, before there is an answer")
         if not first.tests:
             raise NotRecorded(f"its tests do not run beside the answer: {first.detail[:200]}")
         names = suite_source(task).names
@@ -420,6 +443,7 @@ class _Trial:
             tests = suite_text(files, exact=exact or len(files) > 1)
         except ValueError as error:
             raise NotRecorded(str(error)) from None
+        tests += self._side.marks
         if len(tests) > _MOST_CHARS:
             raise NotRecorded(f"its file of tests has more than {_MOST_CHARS:,} characters")
         row = BenchmarkRow(

@@ -40,6 +40,24 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
 
     run, to_code = exec, compile  # the module may have its own, and its names become this one's
     texts = json.loads(zlib.decompress(base64.b85decode(packed)))
+    its_own = ("__name__", "__doc__", "__loader__", "__spec__", "__builtins__", "__path__", "__cached__")
+    hidden = (*its_own, answer, "_truegrade_answer")
+    given: dict[str, Any] = {}
+
+    def follow(names: dict[str, Any]) -> None:
+        """Give the namespace what the module's names are now: a test may have put others there for a while."""
+        for name, value in [*names.items()]:
+            if name not in hidden and given.get(name, namespace) is not value:
+                namespace[name] = given[name] = value
+
+    class Answer:
+        def __init__(self, names: dict[str, Any]) -> None:
+            self.names = names
+
+        def __getitem__(self, name: str) -> Any:
+            if given:
+                follow(self.names)
+            return namespace[name]
 
     class Finder:
         @staticmethod
@@ -57,16 +75,13 @@ def load_without_answer(packed: str, module: str, answer: str, namespace: dict[s
             path, _, text = texts[loaded.__name__]
             loaded.__file__ = path
             if loaded.__name__ == module:
-                loaded._truegrade_answer = namespace
+                loaded._truegrade_answer = Answer(loaded.__dict__)
             run(to_code(text, path, "exec", dont_inherit=True), loaded.__dict__)
 
     for name in texts:
         sys.modules.pop(name, None)
     sys.meta_path.insert(0, Finder)
-    made = importlib.import_module(module)
-    its_own = ("__name__", "__doc__", "__loader__", "__spec__", "__builtins__", "__path__", "__cached__")
-    hidden = (*its_own, answer, "_truegrade_answer")
-    namespace.update({name: value for name, value in vars(made).items() if name not in hidden})
+    follow(vars(importlib.import_module(module)))
 
 
 _MOST_CHARS = 1_500_000

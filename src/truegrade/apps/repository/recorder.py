@@ -17,11 +17,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.fixtures import FixtureDef
 
 if TYPE_CHECKING:
     from truegrade.apps.repository.jailed import go_on_in_fork, last_line, lay_out, main_arguments
@@ -35,6 +37,7 @@ _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spaw
 _MOST_ENDINGS = 5
 """Tests that may end the process that runs them: each is left out, and the others are run again."""
 _RESUME_AT_START = 0
+_CACHE = type(lru_cache(None)(repr))
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 
 
@@ -109,6 +112,8 @@ class SeenFunction:
         """The test that called it last, and how many calls of that were looked at."""
         self.changes = False
         """Whether a call left its arguments other than it found them."""
+        self.at_import = False
+        """Whether it is called while modules are loaded."""
 
 
 class Hook:
@@ -131,9 +136,11 @@ class Hook:
         self.starting: set[int] = set()
         """Tests that start processes, in which nothing is seen."""
         self.fixture = 0
-        """Identity of the fixture that is set up; 0 for none."""
+        """Identity of the fixture that is set up or taken down; 0 for none."""
         self.of_fixtures: dict[int, set[SeenFunction]] = {}
-        """What fixtures called as they were set up: each test that asks for one reaches it."""
+        """What fixtures called as they were set up and taken down: each test that asks for one reaches it."""
+        self.asked: dict[int, set[int]] = {}
+        """Tests that asked for each fixture."""
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
         """Take note of a call or a return."""
@@ -165,6 +172,9 @@ class Hook:
             self.starting.add(self.test)
 
     def _called(self, seen: SeenFunction, frame: FrameType) -> None:
+        if self.test < 0:
+            seen.at_import = True
+            return
         if seen.yields and seen.opcodes[frame.f_lasti + 1] & 3 != _RESUME_AT_START:
             return  # a generator goes on
         seen.seen += 1
@@ -239,6 +249,7 @@ class Plugin:
         self.called = set[str]()
         """Tests that ran; parts of one, as of `unittest.TestCase.subTest`, report under its name."""
         self.names: list[str] = []
+        self._root, self._cached = given["root"], list[Any]()
         self.failed = dict.fromkeys(given["ending"], "it ends the process that runs it")
         self.cut = False
 
@@ -261,24 +272,55 @@ class Plugin:
             os.ftruncate(self._running, 0)
             os.pwrite(self._running, item.nodeid.encode("utf-8", "backslashreplace"), 0)
         self._hook.test = len(self.names) - 1
+        for cached in self._cached:  # else the first test alone would reach what it calls
+            cached.cache_clear()
         yield
-        for defined in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
-            for seen in (one for each in defined for one in self._hook.of_fixtures.get(id(each), ())):
-                seen.tests.add(self._hook.test)
         if self._has_parent and not self._parent_answers():
             self._has_parent = False
             self.failed.setdefault(item.nodeid, "it ends the process that pytest was started by")
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
-        """Watch a fixture as it is set up, once for all tests that share it."""
-        watching, above, self._hook.fixture = sys.getprofile(), self._hook.fixture, id(fixturedef)
+    def pytest_collection(self) -> Iterator[None]:
+        """Watch what modules call as they are loaded."""
+        with self._watched():
+            yield
+
+    def pytest_collection_finish(self) -> None:
+        """Find the caches of the package's functions."""
+        for name, module in [*sys.modules.items()]:
+            if (getattr(module, "__file__", None) or "").startswith(self._root):
+                holders = [module, *(one for one in vars(module).values() if isinstance(one, type))]
+                found = [one for holder in holders for one in vars(holder).values()]
+                self._cached += (one for one in found if isinstance(one, _CACHE) and one.__module__ == name)
+
+    @contextmanager
+    def _watched(self, fixture: Any = None) -> Iterator[None]:
+        """Watch, for a fixture that tests share, or for the test that runs and may ask for fixtures."""
+        watching, above = sys.getprofile(), self._hook.fixture
+        self._hook.fixture = 0 if fixture is None or fixture.scope == "function" else id(fixture)
         threading.setprofile(self._hook)
         sys.setprofile(self._hook)
-        yield
-        self._hook.fixture = above
-        sys.setprofile(watching)  # a test may ask for a fixture while it runs
-        threading.setprofile(watching)
+        try:
+            yield
+        finally:
+            self._hook.fixture = above
+            sys.setprofile(watching)
+            threading.setprofile(watching)
+
+    def watch_fixtures(self) -> None:
+        """Watch fixtures as they are set up, once for all tests that share one, and as they are taken down."""
+        execute, finish = FixtureDef.execute, FixtureDef.finish
+
+        def executed(fixture: Any, request: Any) -> Any:
+            self._hook.asked.setdefault(id(fixture), set()).add(self._hook.test)
+            with self._watched(fixture):
+                return execute(fixture, request)
+
+        def finished(fixture: Any, request: Any) -> None:
+            with self._watched(fixture):
+                finish(fixture, request)
+
+        FixtureDef.execute, FixtureDef.finish = executed, finished  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
@@ -325,7 +367,7 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
             leave out.
         parent_answers: whether the process lives by which this one was started, and which a test may end.
     """
-    root = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
+    root = given["root"] = os.path.join(os.getcwd(), "tree")  # noqa: PTH118, PTH109
     lay_out(root, given["files"])
     os.chdir(root)
     sys.path[:0] = [root, os.path.join(root, given["import_root"])]  # noqa: PTH118
@@ -333,6 +375,7 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
     sys.addaudithook(hook.audit)
     for arguments in main_arguments(root, given["tests"]):
         plugin = Plugin(hook, given, parent_answers)
+        plugin.watch_fixtures()
         with tempfile.TemporaryFile() as errors:
             os.dup2(errors.fileno(), 2)
             try:
@@ -344,6 +387,9 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
             errors.seek(0)
             if said := last_line(errors.read().decode("utf-8", "replace")):
                 plugin.failed["pytest"] = said
+    for fixture, tests in hook.asked.items():
+        for seen in hook.of_fixtures.get(fixture, ()):
+            seen.tests |= tests
     return {
         "exit_code": code,
         "tests": len(plugin.called),
@@ -359,9 +405,11 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
                 "tests": sorted(seen.tests),
                 "crossing": seen.crossing,
                 "changes": seen.changes,
+                "at_import": seen.at_import,
                 "calls": list(seen.calls.values()),
             }
             for seen in hook.functions
+            if seen.tests
         ],
     }
 

@@ -23,6 +23,7 @@ from truegrade.apps.repository.build import (
 )
 from truegrade.apps.repository.deciding_mutants import bare_mutants, without_body
 from truegrade.apps.repository.functions import (
+    AT_IMPORT,
     TEST_SECONDS,
     UNREACHED,
     FunctionPlace,
@@ -109,17 +110,22 @@ class FunctionResult(PartOfFunction, frozen=True, kw_only=True):
     """Of these, those that failed without its body or first on a mutant of it, and on nothing before."""
     mutants: tuple[MutantResult, ...] = ()
     why_none: str = ""
-    """Why there are no mutants."""
+    """Why there are no mutants, or why those that no test was seen to refuse say nothing."""
+
+    @property
+    def counted(self) -> tuple[MutantResult, ...]:
+        """Mutants that say how strong the tests are."""
+        return () if self.why_none else self.mutants
 
     @property
     def killed(self) -> int:
         """Mutants that some test refuses."""
-        return sum(one.status in KILLED for one in self.mutants)
+        return sum(one.status in KILLED for one in self.counted)
 
     @property
     def survivors(self) -> list[MutantResult]:
         """Mutants that every test accepts."""
-        return [one for one in self.mutants if one.status == "survived"]
+        return [one for one in self.counted if one.status == "survived"]
 
     @property
     def decided(self) -> int:
@@ -410,6 +416,7 @@ def _of_told(one: ToMeasure, answer: Mapping[str, Any], left_over: set[str], key
         one.function, key, original=one.original, mutants=tuple(mutants),
         tests=tuple(test for test in one.tests if test not in dropped),
         killers=tuple(test for test in answer["killers"] if test not in dropped),
+        why_none=AT_IMPORT if one.function.seen and one.function.seen.at_import else "",
     )  # fmt: skip
 
 

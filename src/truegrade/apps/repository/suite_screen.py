@@ -88,5 +88,5 @@ def _unseen(summary: SuiteSummary) -> list[str]:
     if summary.idle:
         idle = fmt.plural(len(summary.idle), "test")
         found.append(f"what {idle} are for, which refuse no mutant first and no removed body")
-    found.append("what fixtures call, and what a module does at its import")
+    found.append("what a module does at its import")
     return found

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.apps.repository.build import Inventory
-from truegrade.apps.repository.functions import UNREACHED
+from truegrade.apps.repository.functions import AT_IMPORT, UNREACHED
 from truegrade.apps.repository.strength import KILLED, NO_MUTANT, FunctionResult, MutantResult, TestSurvey
 from truegrade.datasets.executions import write_content
 from truegrade.files.json_text import encode
@@ -21,8 +21,8 @@ from truegrade.statistics.intervals import cluster_interval, wilson
 STRENGTH = "strength.jsonl"
 """A function a line: the share of its mutants that is refused, its survivors, or why it has no measure."""
 NONE_DECIDED = "no mutant of it was decided"
-_DECIDED_BY_MUTANTS = frozenset({NO_MUTANT, NONE_DECIDED})
-"""Reasons of functions that lack no result beyond that of their mutants."""
+_DECIDED_BY_MUTANTS = frozenset({AT_IMPORT, NO_MUTANT, NONE_DECIDED})
+"""Reasons of functions that lack no result that another run would have."""
 _SHARES = ("kill",)
 _COUNTS = ("survivors", "unreached", "idle", "undecided", "forgeable")
 
@@ -178,7 +178,7 @@ def summarise_suite(
         name=tree.name, version=tree.version, commit=tree.commit,
         functions=len(results),
         tests=len(survey.took),
-        statuses=dict(Counter(mutant.status for one in results for mutant in one.mutants)),
+        statuses=dict(Counter(mutant.status for one in results for mutant in one.counted)),
         whole=kill_share("all", decided) if decided else None,
         modules=_weakest_first(kill_share(name, within) for name, within in modules.items()),
         by_function=_weakest_first(kill_share(one.place, [one]) for one in decided),

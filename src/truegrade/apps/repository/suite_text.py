@@ -5,16 +5,22 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from random import Random
+from typing import NamedTuple
 
 from truegrade.apps.repository.functions import ParsedModule
 from truegrade.files import syntax
+
+_SET_UP = frozenset({"setup_module", "teardown_module", "setup_function", "teardown_function"})
+"""Functions of a file that pytest calls by their names."""
 
 
 def suite_text(files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]], *, exact: bool) -> str:
     """Fixtures and tests of files in one module: of the tests those that are wanted, by ``Class.test``.
 
-    What stands in several files is there once. A name that a later file gives another meaning is changed.
+    What stands in several files is there once. A name that a later file gives another meaning is changed, in what
+    uses it too, and marks and fixtures that hold for a whole file hold for its own tests alone.
 
     Args:
         files: for each its modules, the tests last, and the tests that are wanted; of one that a class inherits,
@@ -30,10 +36,19 @@ def suite_text(files: Sequence[tuple[Sequence[ParsedModule], Collection[str]]], 
     bound: set[str] = set()
     for number, (modules, wanted) in enumerate(files):
         whole = _with_fixtures_apart([*_wanted_of(modules, wanted, exact, futures)])
+        asked = _of_whole_file(whole) if files[1:] else []
         fresh = [node for node in whole if ast.dump(node) not in there]
-        clashing = {name for node in fresh for name in _bound_by(node)} & bound
+        clashing = more = {name for node in fresh for name in _bound_by(node)} & bound
+        while more:
+            fresh = [node for node in whole if node in fresh or not clashing.isdisjoint(_names_in(node))]
+            more = ({name for node in fresh for name in _bound_by(node)} & bound) - clashing
+            clashing |= more
+        if not clashing.isdisjoint(_SET_UP):
+            raise ValueError("files that set themselves up do not go together")
         if clashing:
             fresh = _renamed(fresh, {name: f"{name}_{number + 1}" for name in clashing})
+        if asked:
+            _mark(fresh, ", ".join(repr(each.name) for each in asked))
         there.update(map(ast.dump, fresh))
         bound.update(name for node in fresh for name in _bound_by(node))
         body += fresh
@@ -75,6 +90,52 @@ def _with_fixtures_apart(nodes: list[ast.stmt]) -> list[ast.stmt]:
             node.name, node.decorator_list = name, decorators
         latest[node.name] = count + 1, node
     return nodes
+
+
+def _of_whole_file(nodes: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The fixtures that each test of a file asks for, which are to be named now; its marks become each test's own.
+
+    Raises:
+        ValueError: marks are no list of them.
+    """
+    asked = []
+    for node in [*nodes]:
+        if isinstance(node, ast.Assign) and [ast.unparse(one) for one in node.targets] == ["pytestmark"]:
+            marks = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else [node.value]
+            if not all(isinstance(one, ast.Call | ast.Attribute) for one in marks):
+                raise ValueError("marks of several files cannot be told apart")
+            nodes.remove(node)
+            for test in _tests_at(nodes):
+                test.decorator_list = [*marks, *test.decorator_list]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for call in (one for one in node.decorator_list if isinstance(one, ast.Call)):
+                if any(each.arg == "autouse" and ast.unparse(each.value) == "True" for each in call.keywords):
+                    call.keywords = [each for each in call.keywords if each.arg != "autouse"]
+                    asked.append(node)
+    return asked
+
+
+def _tests_at(nodes: Sequence[ast.stmt]) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in nodes:
+        is_test = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
+        if isinstance(node, ast.ClassDef) or is_test:
+            yield node  # type: ignore[misc]  # one of these
+
+
+def _mark(nodes: Sequence[ast.stmt], fixtures: str) -> None:
+    """Have each test ask for fixtures."""
+    for test in _tests_at(nodes):
+        asking = syntax.parse(f"__import__('pytest').mark.usefixtures({fixtures})", mode="eval").body
+        test.decorator_list = [asking, *test.decorator_list]
+
+
+def _names_in(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement uses, fixtures among them."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.arg):
+            yield part.arg
 
 
 def _bound_by(node: ast.stmt) -> Iterator[str]:
@@ -148,6 +209,42 @@ def tests_in(body: Sequence[ast.stmt], above: str) -> Iterator[tuple[str, ast.st
             yield from tests_in(node.body, f"{above}{node.name}.")
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             yield f"{above}{node.name}", node
+
+
+def with_usual_names(tree: ast.Module, patterns: NamesOfTests) -> ast.Module:
+    """The tree, changed: tests that a configuration calls otherwise have the names that pytest looks for."""
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    _Renaming({name: patterns.of_class(name) for name in classes}).visit(tree)
+    for holder in ast.walk(tree):
+        if isinstance(holder, ast.Module | ast.ClassDef):
+            for node in holder.body:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    node.name = patterns.of_function(node.name)
+    return tree
+
+
+class NamesOfTests(NamedTuple):
+    """What a tree calls its tests: words that their names begin with, or patterns."""
+
+    functions: Sequence[str]
+    classes: Sequence[str]
+
+    def of_function(self, name: str) -> str:
+        """The name of a function, with ``test_`` in front if it is a test without."""
+        return f"test_{name}" if not name.startswith("test") and _fits(name, self.functions) else name
+
+    def of_class(self, name: str) -> str:
+        """The name of a class, with ``Test`` in front if it holds tests and has it not."""
+        return f"Test{name}" if not name.startswith("Test") and _fits(name, self.classes) else name
+
+    def of_test(self, name: str) -> str:
+        """The name of a test, ``Class.test``."""
+        *classes, function = name.split(".")
+        return ".".join([*map(self.of_class, classes), self.of_function(function)])
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return any(name.startswith(each) or fnmatch(name, each) for each in patterns)
 
 
 class _Absolute(ast.NodeTransformer):

@@ -21,7 +21,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from io import BytesIO
 from random import Random
+from tokenize import detect_encoding
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -177,7 +179,8 @@ class Server:
         begin, end = place["lines"]
         lines = before.split(b"\n")
         margin = lines[begin - 1][: place["column"]]  # where decorators and definition begin
-        lines[begin - 1 : end] = [margin + line.encode() for line in code.splitlines()]
+        encoding = detect_encoding(BytesIO(before).readline)[0].removesuffix("-sig")
+        lines[begin - 1 : end] = [margin + line.encode(encoding, "replace") for line in code.splitlines()]
         try:
             self._write(path, b"\n".join(lines))
             yield

@@ -214,7 +214,7 @@ def _shortest_paid(material: AssayMaterial, measures: Sequence[GraderMeasure]) -
 
 def _to_change(material: AssayMaterial, measures: Sequence[GraderMeasure]) -> Iterable[Part]:
     """What the graders should do otherwise, and what was found that it mends."""
-    found = [
+    found: list[str | Prose] = [
         Prose(lead=f"{_named(material, one)}{cure}", text=f" ({'; '.join(mends)})")
         for one in measures
         for cure, mends in words.changes(one).items()
