@@ -460,6 +460,26 @@ def test_a_fixture_of_the_same_name_is_changed_with_the_parameters_that_ask_for_
     assert "def test_a(made):\n    assert made == 1" in text
 
 
+def test_a_test_of_the_same_text_is_another_one_where_a_name_in_it_is():
+    test = "import pytest\n@pytest.mark.parametrize('n', CASES)\ndef test_a(n):\n    assert n\n"
+    first, second = modules(a=f"CASES = [1]\n{test}", b=f"CASES = [2]\n{test}")
+    text = suite_text([(first, {"test_a"}), (second, {"test_a"})], exact=True)
+    assert "('n', CASES_2)\ndef test_a_2(n):" in text and "('n', CASES)\ndef test_a(n):" in text
+
+
+def test_marks_and_fixtures_of_a_whole_file_hold_for_its_own_tests():
+    head = "import pytest\npytestmark = pytest.mark.slow\n"
+    fixture = "@pytest.fixture(autouse=True)\ndef clean():\n    yield\n"
+    first, second = modules(
+        a=f"{head}{fixture}def test_a():\n    pass\n", b="class TestB:\n    def test_b(self):\n        pass\n"
+    )
+    text = suite_text([(first, {"test_a"}), (second, {"TestB.test_b"})], exact=True)
+    asking = "@__import__('pytest').mark.usefixtures('clean')\n@pytest.mark.slow\ndef test_a"
+    assert asking in text and "autouse" not in text and "pytestmark" not in text and "\nclass TestB" in text
+    assert text.count("usefixtures") == 1
+    assert "pytestmark = " in suite_text([(first, {"test_a"})], exact=True), "one file is as it is"
+
+
 @pytest.mark.parametrize(
     "second",
     [

@@ -268,3 +268,74 @@ def test_the_import_mode_of_the_configuration_is_kept(jail, tmp_path, option):
     }
     found, functions = recorded(write_package(tmp_path, files), jail)
     assert (found.tests, found.failed) == (2, {}) and len(functions["f"].seen.tests) == 2
+
+
+SHARED = """
+from functools import lru_cache
+
+names = {}
+
+def register(f):
+    names[f.__name__] = f
+    return f
+
+@lru_cache
+def table(n):
+    return list(range(n))
+
+@register
+def made(text):
+    return [text]
+
+def closed(box):
+    box.clear()
+
+def lent(text):
+    return text.upper()
+"""
+SHARED_TESTS = """
+import pytest
+import m
+
+@pytest.fixture(scope="module")
+def box():
+    held = m.made("a")
+    yield held
+    m.closed(held)
+
+@pytest.fixture(scope="session")
+def capital():
+    return m.lent("b")
+
+@pytest.fixture(params=["box", "capital"])
+def either(request):
+    return request.getfixturevalue(request.param)
+
+def test_box(box):
+    assert m.table(3)
+
+def test_either(either):
+    assert either
+
+def test_capital(capital):
+    assert m.table(3)
+
+def test_alone():
+    assert m.names
+"""
+
+
+def test_a_test_reaches_what_fixtures_call_at_their_end_or_that_another_had_made_before(jail, tmp_path):
+    _, functions = recorded(write_package(tmp_path, {"m.py": SHARED, "test_m.py": SHARED_TESTS}), jail)
+    assert functions.pop("register").seen is None
+    reached = {name: [test.partition("::")[2] for test in one.seen.tests] for name, one in functions.items()}
+    assert reached["made"] == reached["closed"] == ["test_box", "test_either[box]"]
+    assert reached["lent"] == ["test_either[capital]", "test_capital"]
+    assert reached["table"] == ["test_box", "test_capital"], "a cache answered the second"
+
+
+def test_what_is_called_while_modules_are_loaded_is_known(jail, tmp_path):
+    tests = "import m\nmade = m.lent('a')\ndef test():\n    m.register(m.lent)\n    assert m.made(m.table(2))\n"
+    _, functions = recorded(write_package(tmp_path, {"m.py": SHARED, "test_m.py": tests}), jail)
+    assert {name for name, one in functions.items() if one.seen and one.seen.at_import} == {"register"}
+    assert functions["lent"].seen is None, "no test calls it"

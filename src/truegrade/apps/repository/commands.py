@@ -124,7 +124,7 @@ def build_repository(
     if as_json:
         print_json(_facts(inventory, built, files, summary))
     else:
-        _tell_built(built, files, summary, out, verbose)
+        _tell_built(built, files, summary, len(inventory.recording.starting), out, verbose)
     if not files:
         hint = "" if verbose or as_json else "; --verbose prints the reason for each function"
         raise UserError(f"{out}: no problem could be made{hint}")
@@ -139,7 +139,7 @@ def _refused_by_suite(results: Sequence[FunctionResult]) -> SuiteRefusals:
         (one.id, one.line): {
             mutant.id: (mutant.by or mutant.status) if mutant.status in KILLED else ""
             for mutant in one.mutants
-            if mutant.status in KILLED or (mutant.status == "survived" and not one.why_none)
+            if mutant.status in {*KILLED, "survived"}
         }
         for one in results
     }
@@ -200,9 +200,11 @@ def _facts(
 
 
 def _tell_built(
-    built: BuiltFunctions, files: dict[str, Path], summary: SuiteSummary | None, out: Path, verbose: bool
-) -> None:
-    """How many rows of each kind and how strong, what was left out and why, and what to run next."""
+    built: BuiltFunctions, files: dict[str, Path], summary: SuiteSummary | None, starting: int, out: Path,
+    verbose: bool,
+) -> None:  # fmt: skip
+    """How many rows of each kind and how strong, what was left out and why, and what to run next; ``starting`` is
+    the number of tests that start processes."""
     from truegrade.apps.repository.suite_screen import forgeries_in_words, share_in_words
     from truegrade.apps.repository.suite_strength import STRENGTH
     from truegrade.report import format as fmt
@@ -217,7 +219,8 @@ def _tell_built(
         kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
         echo(f"of {found['mutants']:.0f} mutants that chose nothing they refuse {kept}, and the tests {whole}")
     if summary is not None:
-        echo(f"of {fmt.plural(summary.functions, 'function')} {share_in_words(summary)}")
+        without = f", without {fmt.plural(starting, 'test')} that start processes" if starting else ""
+        echo(f"of {fmt.plural(summary.functions, 'function')} {share_in_words(summary)}{without}")
         if said := forgeries_in_words(summary):
             echo(said)
         echo(f"every function, its share and its survivors: {out / STRENGTH}")

@@ -178,9 +178,10 @@ class Hook:
         if seen.yields and seen.opcodes[frame.f_lasti + 1] & 3 != _RESUME_AT_START:
             return  # a generator goes on
         seen.seen += 1
-        seen.tests.add(self.test)
         if self.fixture:
             self.of_fixtures.setdefault(self.fixture, set()).add(seen)
+        else:
+            seen.tests.add(self.test)
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
         seen.last_test = self.test
         is_new = self._holds_new_value(seen, frame)

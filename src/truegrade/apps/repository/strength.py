@@ -90,7 +90,8 @@ class MutantResult(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     """The definition, without decorators."""
     status: str
-    """``killed``, ``time`` or ``ended`` (its process), ``survived``, ``not applicable`` or ``undecided``."""
+    """``killed``, ``time`` or ``ended`` (its process), ``survived``, ``not seen`` (no test refuses it in a process
+    that has loaded the modules before), ``not applicable`` or ``undecided``."""
     by: str = ""
     """The first test that failed."""
     why: str = ""
@@ -402,13 +403,15 @@ def _measured(warm: WarmTests, batch: Sequence[ToMeasure], survey: TestSurvey, k
 def _of_told(one: ToMeasure, answer: Mapping[str, Any], left_over: set[str], key: str) -> FunctionResult:
     """The result of a function; a test that fails without a mutant in the end has decided nothing."""
     dropped = {*answer["dropped"]} | left_over
+    at_import = one.function.seen is not None and one.function.seen.at_import
     mutants = []
     for mutant, (status, by, why) in zip(one.mutants, answer["mutants"], strict=True):
         spoiled = f"{by} fails without a mutant as well, after others had run" if by in left_over else ""
         mutants.append(
             MutantResult(
                 id=mutant.id, operator=mutant.operator, code=mutant.code, by=by,
-                status="undecided" if spoiled else status, why=spoiled or why,
+                status="undecided" if spoiled else "not seen" if at_import and status == "survived" else status,
+                why=spoiled or why,
                 line=_line_in_file(one.function, one.original, mutant),
             )
         )  # fmt: skip
@@ -416,7 +419,7 @@ def _of_told(one: ToMeasure, answer: Mapping[str, Any], left_over: set[str], key
         one.function, key, original=one.original, mutants=tuple(mutants),
         tests=tuple(test for test in one.tests if test not in dropped),
         killers=tuple(test for test in answer["killers"] if test not in dropped),
-        why_none=AT_IMPORT if one.function.seen and one.function.seen.at_import else "",
+        why_none=AT_IMPORT if at_import else "",
     )  # fmt: skip
 
 
