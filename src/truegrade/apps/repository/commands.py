@@ -220,7 +220,8 @@ def _tell_built(
         echo(f"of {found['mutants']:.0f} mutants that chose nothing they refuse {kept}, and the tests {whole}")
     if summary is not None:
         without = f", without {fmt.plural(starting, 'test')} that start processes" if starting else ""
-        echo(f"of {fmt.plural(summary.functions, 'function')} {share_in_words(summary)}{without}")
+        measured = f"{len(summary.by_function)} of {fmt.plural(summary.functions, 'function')}"
+        echo(f"of {measured} {share_in_words(summary)}{without}")
         if said := forgeries_in_words(summary):
             echo(said)
         echo(f"every function, its share and its survivors: {out / STRENGTH}")

@@ -71,6 +71,8 @@ class SeenOfFunction(msgspec.Struct, frozen=True, kw_only=True):
     """Calls looked at whose arguments are plain values."""
     changes: bool
     """Whether a call left its arguments other than it found them."""
+    patched: bool = False
+    """Whether a test had changed what a name of its module stands for that it reads."""
     at_import: bool = False
     """Whether it is called while modules are loaded, which no measure in a loaded process sees."""
     calls: tuple[RecordedCall, ...]
@@ -106,6 +108,7 @@ class _ToldOfFunction(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[int, ...]
     crossing: int
     changes: bool
+    patched: bool
     at_import: bool
     calls: tuple[RecordedCall, ...]
 
@@ -362,17 +365,23 @@ class FunctionPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     def why_not_outside(self, least: int = LEAST_CALLS) -> str:
         """Why it cannot be decided by calls, of which so many must be recorded; empty where it may be."""
-        if self.outside_obstacle:
-            return self.outside_obstacle
-        if self.seen is None:
-            return UNREACHED
-        if not self.seen.crossing:
-            return "no recorded call has arguments that are plain values"
-        if self.seen.changes:
-            return "it changes its arguments, which do not come back from another process"
-        if len(self.seen.calls) < least:
-            return f"fewer than {least} different calls with plain arguments were recorded"
-        return ""
+        if self.outside_obstacle or self.seen is None:
+            return self.outside_obstacle or UNREACHED
+        calls = [one for one in ast.walk(self.node) if isinstance(one, ast.Call)]
+        reasons = (
+            (not self.seen.crossing, "no recorded call has arguments that are plain values"),
+            (
+                any(_name_of(call.func) == "warn" for call in calls),
+                "it warns, which does not come back from another process",
+            ),
+            (self.seen.patched, "tests put other values into its module while it is called"),
+            (self.seen.changes, "it changes its arguments, which do not come back from another process"),
+            (
+                len(self.seen.calls) < least,
+                f"fewer than {least} different calls with plain arguments were recorded",
+            ),
+        )
+        return next((why for holds, why in reasons if holds), "")
 
 
 class ParsedModule:
@@ -456,6 +465,10 @@ def _hangs_on_class(node: ast.AST) -> bool:
         return True
     name = getattr(node, "id", "") or getattr(node, "attr", "")
     return name.startswith("__") and not name.endswith("__")
+
+
+def _name_of(called: ast.expr) -> str:
+    return ast.unparse(called).rpartition(".")[2]
 
 
 def _obstacle_in(node: ast.FunctionDef | ast.AsyncFunctionDef, in_class: bool) -> str:

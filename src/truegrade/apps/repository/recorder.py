@@ -112,6 +112,8 @@ class SeenFunction:
         """The test that called it last, and how many calls of that were looked at."""
         self.changes = False
         """Whether a call left its arguments other than it found them."""
+        self.patched = False
+        """Whether a test had changed what a name of its module stands for that it reads."""
         self.at_import = False
         """Whether it is called while modules are loaded."""
 
@@ -141,6 +143,9 @@ class Hook:
         """What fixtures called as they were set up and taken down: each test that asks for one reaches it."""
         self.asked: dict[int, set[int]] = {}
         """Tests that asked for each fixture."""
+        self.held: dict[int, dict[str, tuple[Any, str | None]]] = {}
+        """By the identity of a module's names, what they stand for before any test: the value, and the text of a
+        constant container."""
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
         """Take note of a call or a return."""
@@ -183,6 +188,8 @@ class Hook:
         else:
             seen.tests.add(self.test)
         seen.looked_at = 1 if self.test != seen.last_test else seen.looked_at + 1
+        if seen.looked_at == 1 and not seen.patched:
+            seen.patched = self._is_patched(frame)
         seen.last_test = self.test
         is_new = self._holds_new_value(seen, frame)
         room = self._options["calls" if seen.looked_at > 1 else "calls_of_tests"]
@@ -196,6 +203,22 @@ class Hook:
         if text not in seen.calls:
             seen.calls[text] = {"arguments": text, "kind": "items" if seen.yields else "", "result": None}
             self._open[frame] = (seen, text, arguments)
+
+    def hold(self, names: dict[str, Any]) -> None:
+        """Take note of what the names of a module stand for."""
+        self.held[id(names)] = {name: (value, self._constant(name, value)) for name, value in names.items()}
+
+    def _constant(self, name: str, value: object) -> str | None:
+        return plain_within(value, self._options["chars"]) if name.isupper() else None
+
+    def _is_patched(self, frame: FrameType) -> bool:
+        """Whether a name of the module that a function reads stands for something else than before any test."""
+        names, before = frame.f_globals, self.held.get(id(frame.f_globals), {})
+        return any(
+            names.get(name) is not before[name][0] or self._constant(name, names[name]) != before[name][1]
+            for name in frame.f_code.co_names
+            if name in before
+        )
 
     def _holds_new_value(self, seen: SeenFunction, frame: FrameType) -> bool:
         """Whether a parameter has a value that it has in no call before, and few of it are known."""
@@ -290,6 +313,7 @@ class Plugin:
         """Find the caches of the package's functions."""
         for name, module in [*sys.modules.items()]:
             if (getattr(module, "__file__", None) or "").startswith(self._root):
+                self._hook.hold(vars(module))
                 holders = [module, *(one for one in vars(module).values() if isinstance(one, type))]
                 found = [one for holder in holders for one in vars(holder).values()]
                 self._cached += (one for one in found if isinstance(one, _CACHE) and one.__module__ == name)
@@ -406,6 +430,7 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
                 "tests": sorted(seen.tests),
                 "crossing": seen.crossing,
                 "changes": seen.changes,
+                "patched": seen.patched,
                 "at_import": seen.at_import,
                 "calls": list(seen.calls.values()),
             }

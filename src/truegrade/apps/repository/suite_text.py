@@ -163,7 +163,8 @@ def _renamed(nodes: Sequence[ast.stmt], names: Mapping[str, str]) -> list[ast.st
     for node in nodes:
         for part in ast.walk(node):
             spelled = getattr(part, "value", None)
-            if (isinstance(spelled, str) and spelled in names) or isinstance(part, ast.Global | ast.Nonlocal):
+            binding = isinstance(part, ast.Global | ast.Nonlocal) and not names.keys().isdisjoint(part.names)
+            if binding or (isinstance(spelled, str) and spelled in names):
                 raise ValueError(f"a name of several files cannot be changed: {spelled or ast.unparse(part)}")
     made = _Renaming(names)
     return [made.visit(node) for node in nodes]

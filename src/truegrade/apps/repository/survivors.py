@@ -99,7 +99,7 @@ class _Search:
         prefix, name = self._package.prefix(function), function.node.name
         calls = repeating_calls(function, prefix, self._literals, self._jails, self._seed, 1, _at_edges(function))
         decorators = "".join(f"@{ast.unparse(one)}\n" for one in function.node.decorator_list)
-        rewritings = rewritings_of(function)
+        rewritings = [*rewritings_of(function), function.source]  # which a registry may not take twice
         variants = [*rewritings, *(decorators + one.code for one in survivors)]
         expected, cases = [call.outcome for call in calls], [call.case for call in calls]
         seen = observe_variants(prefix, function.source, name, variants, cases, expected, self._jails.first)

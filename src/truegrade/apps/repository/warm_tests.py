@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+from _pytest.warnings import catch_warnings_for_item
 
 if TYPE_CHECKING:
     from truegrade.apps.repository.jailed import go_on_in_fork, last_line, lay_out, main_arguments
@@ -202,7 +203,9 @@ class Server:
             self._begin_limits(name)
             began, cpu = time.monotonic(), time.process_time()
             self.failed_parts.clear()
-            reports = runtestprotocol(self.items[name], log=False, nextitem=self.items[left[0]] if left else None)
+            item, after = self.items[name], self.items[left[0]] if left else None
+            with catch_warnings_for_item(config=item.config, ihook=item.ihook, when="runtest", item=item):
+                reports = runtestprotocol(item, log=False, nextitem=after)
             failed = [last_line(report.longrepr) for report in reports if report.failed] + self.failed_parts
             took = time.process_time() - cpu, time.monotonic() - began
             tell([name, "failed" if failed else "passed", *took, failed[0] if failed else ""])
