@@ -460,6 +460,20 @@ def test_a_fixture_of_the_same_name_is_changed_with_the_parameters_that_ask_for_
     assert "def test_a(made):\n    assert made == 1" in text
 
 
+def test_a_text_that_equals_a_name_stays_and_one_that_asks_for_a_fixture_changes():
+    fixture = "import pytest\n@pytest.fixture\ndef made():\n    return {}\n"
+    asking = (
+        "@pytest.mark.usefixtures('made')\n@pytest.mark.parametrize('n, made', [('made', 1)], indirect=['made'])\n"
+        "def test_b(n, made, request):\n    assert n == 'made' and request.getfixturevalue('made')\n"
+    )
+    first, second = modules(
+        a=f"{fixture.format(1)}def test_a(made):\n    assert made\n", b=fixture.format(2) + asking
+    )
+    text = suite_text([(first, {"test_a"}), (second, {"test_b"})], exact=True)
+    assert "usefixtures('made_2')" in text and "('n,made_2', [('made', 1)], indirect=['made_2'])" in text
+    assert "(n, made_2, request):\n    assert n == 'made' and request.getfixturevalue('made_2')" in text
+
+
 def test_a_test_of_the_same_text_is_another_one_where_a_name_in_it_is():
     test = "import pytest\n@pytest.mark.parametrize('n', CASES)\ndef test_a(n):\n    assert n\n"
     first, second = modules(a=f"CASES = [1]\n{test}", b=f"CASES = [2]\n{test}")
@@ -483,7 +497,6 @@ def test_marks_and_fixtures_of_a_whole_file_hold_for_its_own_tests():
 @pytest.mark.parametrize(
     "second",
     [
-        "import pytest\n@pytest.mark.usefixtures('made')\ndef made():\n    return 2\ndef test_b():\n    pass\n",
         "made = 2\ndef test_b():\n    assert globals()['made']\n",
         "made = 2\ndef test_b():\n    global made\n    made = 3\n",
     ],

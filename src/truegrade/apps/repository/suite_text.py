@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from random import Random
 from typing import NamedTuple
@@ -155,19 +155,36 @@ def _bound_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _renamed(nodes: Sequence[ast.stmt], names: Mapping[str, str]) -> list[ast.stmt]:
-    """Statements with other names for what they bind, fixtures among it.
+    """Statements with other names for what they bind, fixtures among it, also where a text asks for one.
 
     Raises:
-        ValueError: a name stands in a text, which may mean it.
+        ValueError: a name stands where it cannot be changed.
     """
-    for node in nodes:
-        for part in ast.walk(node):
-            spelled = getattr(part, "value", None)
-            binding = isinstance(part, ast.Global | ast.Nonlocal) and not names.keys().isdisjoint(part.names)
-            if binding or (isinstance(spelled, str) and spelled in names):
-                raise ValueError(f"a name of several files cannot be changed: {spelled or ast.unparse(part)}")
+    for part in (part for node in nodes for part in ast.walk(node)):
+        held: Sequence[str] = ()
+        if isinstance(part, ast.Global | ast.Nonlocal):
+            held = part.names
+        elif isinstance(part, ast.Subscript) and ast.unparse(part.value) in ("globals()", "vars()"):
+            held = [getattr(part.slice, "value", "")]
+        elif isinstance(part, ast.Call) and (asked := _ASKING.get(ast.unparse(part.func).rpartition(".")[2])):
+            for text in (one for each in asked(part) for one in ast.walk(each) if isinstance(one, ast.Constant)):
+                words = text.value.split(",") if isinstance(text.value, str) else []
+                if any(word.strip() in names for word in words):
+                    text.value = ",".join(names.get(word.strip(), word.strip()) for word in words)
+        if found := names.keys() & {*held}:
+            raise ValueError(f"a name of several files cannot be changed: {min(found)}")
     made = _Renaming(names)
     return [made.visit(node) for node in nodes]
+
+
+_ASKING: Mapping[str, Callable[[ast.Call], Sequence[ast.expr]]] = {
+    "usefixtures": lambda call: call.args,
+    "getfixturevalue": lambda call: call.args,
+    "parametrize": lambda call: [
+        *call.args[:1], *(each.value for each in call.keywords if each.arg in ("argnames", "indirect"))
+    ],
+}  # fmt: skip
+"""Calls that name fixtures or parameters in texts, to where these stand."""
 
 
 class _Renaming(ast.NodeTransformer):
