@@ -92,13 +92,16 @@ def models(comparison: Comparison) -> Table | None:
             row[3] = doc.Worded(pair.p_adjusted, fmt.corrected_p(pair.p_value, pair.p_adjusted))
         rows.append(row)
     forced = "not comparable, forced" if words.forced(comparison) else ""
-    ends = filter(None, (words.tests(comparison), words.correction(comparison), forced))
+    corrected = words.correction(comparison) or "one comparison, so p is not corrected"
+    ends = filter(None, (words.tests(comparison), corrected, forced))
+    counted = words.counted(comparison)
+    counted += "" if "cluster" in counted else ", each a cluster of its own"
     return Table(
         slug="models",
         caption=f"Differences from {comparison.baseline} in percentage points, with {100 * first.confidence:g} %"
         " confidence intervals",
         alone=f", on {words.benchmarks(comparison)} under {words.profiles(comparison)}, paired by problem,"
-        f" {words.counted(comparison)};"
+        f" {counted};"
         f" {'; '.join([first.method, *ends])}",
         head=("model", of[0].rate.metric, "difference", "p" if comparison.correction is None else "p corrected"),
         rows=rows,

@@ -348,7 +348,8 @@ def rules_section(matrix: Matrix, summary: Summary) -> Section | None:
     none = Prose(text="All profiles agree on every sample.", tone="note")
     shown: Part = doc.Folded(differing.caption, [differing]) if len(differing.rows) > 12 else differing
     caption = "The same replies under each profile (axis cropped); grey: range."
-    words = f"The grading rules alone change the result: {wording.spread(matrix)}."
+    changed = "change the result" if matrix.spread else "do not change the result"
+    words = f"The grading rules alone {changed}: {wording.spread(matrix)}."
     return Section(
         "rules",
         "Profiles",

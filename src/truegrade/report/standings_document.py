@@ -194,8 +194,8 @@ def print_plans(plans: Sequence[PowerPlan], *, console: Console | None = None) -
     head = ("runs differ on", "difference", "problems", "power")
     method = (
         f"McNemar's exact test, one sample per problem, two-sided, significance level {plans[0].alpha:g}; sample"
-        " size by Connor 1987 with continuity correction. `truegrade compare RUN RUN --power POINTS` estimates"
-        " from two runs how often they differ."
+        " size by Connor 1987 with continuity correction. `truegrade compare RUN RUN --power --points POINTS`"
+        " estimates from two runs how often they differ."
     )
     print_parts(Table(slug="power", caption="", head=head, rows=rows), Prose(text=method), console=console)
 

@@ -97,6 +97,10 @@ def _fault(text: str, character: int, problem: str) -> UserError:
     return UserError(f"`fail_if` {text!r}, character {character}: {problem}")
 
 
+_PERCENT = 2
+"""A number from which on one that is compared with a share was meant in percent."""
+
+
 class _Reader:
     """Makes of a tree what it is worth."""
 
@@ -125,7 +129,16 @@ class _Reader:
         compare = [_COMPARED.get(type(kind)) for kind in node.ops]
         if None in compare:
             raise self._refusal(node, "compare with <, <=, >, >=, == or !=")
-        numbers = [self._number(part) for part in (node.left, *node.comparators)]
+        parts = (node.left, *node.comparators)
+        numbers = [self._number(part) for part in parts]
+        share = next((one.id for one in parts if isinstance(one, ast.Name) and one.id in self._shares), None)
+        for part in parts:
+            bare = part.operand if isinstance(part, ast.UnaryOp) else part
+            value = self._literal(bare) if isinstance(bare, ast.Constant) else 0
+            if share and value >= _PERCENT:
+                raise self._refusal(
+                    part, f"{share} is a share: write {float(value / 100):g} for {float(value):g} %"
+                )
 
         def truth(values: Values) -> bool | None:
             found = [number(values) for number in numbers]

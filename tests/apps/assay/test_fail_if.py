@@ -96,6 +96,8 @@ def test_conditions(text, expected):
         ("stays or J < 1 or Ω", 19, "no value or finding 'Ω'"),
         ("J < 1j", 5, "neither a name nor a number"),
         ("J < 1e999", 5, "a number this large"),
+        ("stays or J < 90", 14, "J is a share: write 0.9 for 90 %"),
+        ("FPR > -2.5", 7, "FPR is a share: write 0.025 for 2.5 %"),
         ("J\0<1", None, "not an expression"),
         ("(" * 300 + "J<1" + ")" * 300, None, "not an expression"),
     ],

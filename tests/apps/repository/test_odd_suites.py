@@ -131,7 +131,7 @@ def test_what_cannot_run_is_named_and_the_rest_runs(built):
     assert "src/odd/test/test_odd.py::test_ends fails in the sandbox: it ends the process that runs it" in said
     assert "more[1]/test_more.py fails in the sandbox: pytest takes no path with [ or ::" in said
     # A test with parts is one test.
-    assert "5 functions in 1 modules, 5 reached by 5 tests" in built[1].stdout
+    assert "5 functions in 1 module, 5 reached by 5 tests" in built[1].stdout
 
 
 def test_every_function_becomes_a_problem(built):

@@ -147,10 +147,18 @@ def _refused_by_suite(results: Sequence[FunctionResult]) -> SuiteRefusals:
 
 def tell_inventory(inventory: Inventory) -> None:
     """What the tree holds and how its tests ended, a line each."""
+    from truegrade.report import format as fmt
+
     tree, recording = inventory.tree, inventory.recording
     commit = f", commit {tree.commit[:12]} of {tree.date}" if tree.commit else ""
-    echo(f"{tree.name} {tree.version}".rstrip() + f"{commit}: {len(inventory.functions)} functions in "
-         f"{len(inventory.modules)} modules, {inventory.reached} reached by {recording.tests} tests")  # fmt: skip
+    functions, modules, tests = (
+        fmt.plural(number, noun)
+        for number, noun in (
+            (len(inventory.functions), "function"), (len(inventory.modules), "module"), (recording.tests, "test")
+        )
+    )  # fmt: skip
+    name = f"{tree.name} {tree.version}".rstrip()
+    echo(f"{name}{commit}: {functions} in {modules}, {inventory.reached} reached by {tests}")
     if recording.cut:
         notice("time was up before all tests had run: functions that the others reach are missing")
     if inventory.compiled:
@@ -212,7 +220,8 @@ def _tell_built(
     echo("problems:")
     for kind, rows in built.rows.items():
         tiers = ", ".join(f"{count} {tier}" for tier, count in built.tiers(kind).items())
-        hiding = f"; {built.hiding(kind)} hide a detail from the prompt" if built.hiding(kind) else ""
+        hidden = built.hiding(kind)
+        hiding = f"; {hidden} hide{'s' if hidden == 1 else ''} a detail from the prompt" if hidden else ""
         echo(f"{len(rows):>5} {kind}" + (f" ({tiers}{hiding})" if tiers else ""))
     found = next(filter(None, map(built.strength, built.rows)), None)  # that of one kind is that of all
     if found:

@@ -161,6 +161,12 @@ class RewardGrader:
             raise UserError(f"`truncated`: {truncated!r} is neither fail nor none")
         if answer not in ANSWERS:
             raise UserError(f"`answer`: {answer!r} is none of {', '.join(ANSWERS)}")
+        if not isinstance(tests_inside, bool):
+            raise UserError(f"`tests_inside`: {tests_inside!r} is neither True nor False")
+        if not _is_number(tampering):
+            raise UserError(f"`tampering`: {tampering!r} is no number")
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise UserError(f"`url`: {url!r} begins with neither http:// nor https://")
         if workers is not None and workers < 1:
             raise UserError(f"`workers`: {workers} is not above 0")
         if not retry_s > 0:
