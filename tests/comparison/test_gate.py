@@ -203,11 +203,12 @@ def test_what_is_no_condition_is_told_with_the_names_there_are():
         run_condition("rate")
 
 
-def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, coarse, tmp_path):
-    def told(*words):
-        done = CliRunner().invoke(main, [str(word) for word in words])
-        return done.exit_code, done.stderr
+def told(*words):
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    return done.exit_code, done.stderr
 
+
+def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, coarse, tmp_path):
     code, said = told("compare", *runs_paths(runs), "--fail-if", "worse")
     assert code == 3 and "gate `worse` holds for" in said and "% of equals" in said
     code, said = told("compare", *runs_paths(runs), "--fail-if", "better", "--json")
@@ -229,6 +230,22 @@ def test_a_gate_ends_compare_and_run_with_a_code_of_its_own(runs, coarse, tmp_pa
     assert code == 3 and "gate `rate < 0.5` holds for pass@1 under strict@" in said
     assert told(*asked, "--fail-if", "missing")[0] == 0
     assert told(*asked, "--fail-if", "rate")[0] == 2
+
+
+def test_a_gate_judges_files_of_completions(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        '{"id": "a", "prompt": "def f():", "entry_point": "f", "reference": "    return 1",'
+        ' "tests": "assert f() == 1"}'
+    )
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"task_id": "a", "solution": "def f():\\n    return 1"}\n')
+    asked = ("grade", answers, "--benchmark", rows, "--out", tmp_path / "run", "--fail-if")
+    code, said = told(*asked, "rate < 0.5")
+    assert code == 0 and "gate `rate < 0.5` does not hold for pass@1 under strict@" in said
+    assert told(*asked, "rate > 0.5")[0] == 3
+    code, said = told(*asked, "rate < 60")
+    assert code == 2 and "rate is a share: write 0.6 for 60 %" in said
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,14 @@ def test_each_tier_has_a_rate_over_the_problems_that_are_judged_so():
     assert not suite_tiers(open_profile("bigcodebench"), problems(outcomes), outcomes)
 
 
+def test_a_problem_whose_answers_were_no_programs_is_of_the_tier_that_its_row_names():
+    outcomes = table((False,), (True,))
+    rows = problems(outcomes)
+    rows["p0"] = msgspec.structs.replace(rows["p0"], tags={"tier": "own-tests"})
+    found = suite_tiers(STRICT, rows, outcomes)
+    assert [(each.tier, each.problems, each.passes) for each in found] == [("outside", 1, 1), ("inside", 1, 0)]
+
+
 def test_passes_that_rest_on_tests_inside_are_counted():
     outcomes = table((True,), (True, TESTS_INSIDE), (False, TESTS_INSIDE))
     (said,) = tier_cautions(STRICT, outcomes)

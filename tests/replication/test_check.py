@@ -253,6 +253,7 @@ def test_a_run_of_a_file_that_nobody_audited_says_so(tmp_path):
     [
         (("0.677", "x.jsonl"), "a claim is in percent: write 67.7 if 0.677 is a fraction, else 0.677%"),
         (("67.7",), "67.7 is a number: name what it is about, truegrade check 67.7 FILE"),
+        ((".", "67.7"), "the claim comes first: truegrade check 67.7 ."),
         (("67.7", "68.1", "f.jsonl"), "one claim and one run or file are needed"),
         (("f.jsonl", "--n", 7), "--n is about a claim, and none is given: truegrade check 67.7 f.jsonl"),
         (("f.jsonl", "--out", "r"), "--out is about a claim"),

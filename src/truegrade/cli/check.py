@@ -100,6 +100,8 @@ def check(ctx: click.Context, /, what: tuple[str, ...], as_json: bool, **options
     path = Path(named)
     if len(claim) > 1:
         raise click.UsageError(f"one claim and one run or file are needed, and {len(what)} words are given")
+    if claim and re.fullmatch(r"[\d.]+%?", named) and Path(claim[0]).exists():
+        raise click.UsageError(f"the claim comes first: truegrade check {named} {claim[0]}")
     if not claim and re.fullmatch(r"[\d.]+%?", named) and not path.exists():
         raise click.UsageError(f"{named} is a number: name what it is about, truegrade check {named} FILE")
     if claim and re.fullmatch(r"0?\.\d*[1-9]\d*", claim[0]):

@@ -99,38 +99,15 @@ OTHER_NAMES: Mapping[str, str] = {
 """Names of earlier versions, and of other tools, to what one types here."""
 
 
-class SectionedGroup(AppGroup):
-    """A group whose help lists its commands under headings, each with the first clause of its help."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections."""
-        named = {name for _, names in SECTIONS for name in names}
-        rest = tuple(name for name in self.list_commands(ctx) if name not in named)
-        for heading, names in (*SECTIONS, ("More", rest)):
-            known = [(name, _said(self, ctx, name)) for name in names]
-            if known := [(name, text) for name, text in known if text is not None]:
-                with formatter.section(heading):
-                    formatter.write_dl(known)
-
-
-def _said(group: click.Group, ctx: click.Context, name: str) -> str | None:
-    """The first clause of a command's help, up to a full stop, colon or semicolon; None of what is hidden."""
-    command = group.get_command(ctx, name)
-    if command is None or command.hidden:
-        return None
-    text = " ".join((command.help or "").split("\n\n")[0].split())
-    for mark in (". ", ": ", "; ", " ("):
-        text = text.partition(mark)[0]
-    return text.rstrip(".")
-
-
 COLLECTED_AFTER = 20_000
 """Objects made since Python last looked for garbage. Most of what a command makes as it starts are modules and
 their classes, which stay: to look through them at every 700 is a tenth of the time of a short command."""
 
 
-class Commands(SectionedGroup):
+class Commands(AppGroup):
     """The group that turns our errors into one line and exit code 2."""
+
+    sections = SECTIONS
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> Any:
         """Run a command line; without ``args`` that of the process, which then is ours."""
@@ -320,28 +297,38 @@ def _generate(benchmarks: Sequence[str], models: Sequence[str], given: dict[str,
 
 @main.command(cls=SettingsCommand)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE|FOLDER...")
+@fail_if_option("rate < 0.6 or missing")
 @json_option
-def grade(sources: tuple[Path, ...], out: Path | None, as_json: bool, **_: Any) -> None:
-    """Grade runs, or files of completions of other tools (docs/formats.md), also in a folder or zip."""
+def grade(sources: tuple[Path, ...], out: Path | None, fail_if: str | None, as_json: bool, **_: Any) -> None:
+    """Grade runs, or files of completions of other tools (docs/formats.md), also in a folder or zip.
+
+    In --fail-if stand the names of `truegrade run --help`.
+    """
     from truegrade import api
+    from truegrade.analysis.gate import run_condition
     from truegrade.pipeline.loading import completion_files
 
+    condition = None if fail_if is None else run_condition(fail_if)
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
     given = {**given_settings(), "progress": progress_for(as_json), "notice": notice}
-    codes = []
+    codes, made = list[int](), list[Path]()
     for source in sources:
         with completion_files(source, notice) as files:
             if out is not None and len(files) > 1:
                 raise click.UsageError(f"--out names one folder, but {source} holds {len(files)} files")
             for file in files:
                 try:
-                    codes.append(_show(partial(api.grade, file, **given), as_json)[1])
+                    graded, code = _show(partial(api.grade, file, **given), as_json)
+                    codes.append(code)
+                    made += [] if code else [graded.path]
                 except TruegradeError as error:
                     if len(files) == 1:
                         raise
                     echo(f"truegrade: {with_flags(error)}", err=True)  # the others are graded all the same
                     codes.append(EXIT_USER_ERROR)
+    if condition is not None:
+        _end_if_held(condition, made)
     if any(codes):
         sys.exit(max(codes))
 

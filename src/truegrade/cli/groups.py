@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from truegrade.app import App, BrokenApp, app_commands, installed_apps, resolve
@@ -14,6 +16,8 @@ class AppGroup(click.Group):
 
     words = ""
     """Of the group, as apps declare them; empty for ``truegrade`` itself."""
+    sections: Sequence[tuple[str, Sequence[str]]] = ()
+    """Headings of its help and the commands under each; all others stand under one more."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of ours and of the apps'."""
@@ -31,6 +35,16 @@ class AppGroup(click.Group):
                 return command
         return None
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections: each command with the first clause of its help, whole."""
+        named = {name for _, names in self.sections for name in names}
+        rest = [name for name in self.list_commands(ctx) if name not in named]
+        for heading, names in (*self.sections, ("More" if named else "Commands", rest)):
+            known = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
+            if shown := [(name, _first_clause(command.help)) for name, command in known if not command.hidden]:
+                with formatter.section(heading):
+                    formatter.write_dl(shown)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say of what apps offer here what cannot be used, one line each."""
         super().format_epilog(ctx, formatter)
@@ -47,6 +61,14 @@ class AppGroup(click.Group):
             formatter.write("\nCannot be used, while everything else can:\n")
         for name, fault in faults.items():
             formatter.write(f"  {name}: {fault}\n")
+
+
+def _first_clause(text: str | None) -> str:
+    """Up to a full stop, colon or semicolon."""
+    said = " ".join((text or "").split("\n\n")[0].split())
+    for mark in (". ", ": ", "; ", " ("):
+        said = said.partition(mark)[0]
+    return said.rstrip(".")
 
 
 class UnusableCommand(click.Command):

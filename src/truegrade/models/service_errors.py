@@ -34,6 +34,8 @@ FIRST_CONNECT_TIMEOUT_S, CONNECT_TIMEOUT_S = 4.0, 30.0
 """Most seconds for a connection to be made, before one ever was and later; less where a whole request may take
 less. A wrong address is told soon, and a busy service that was there once is waited for."""
 
+NO_CONNECTION = "no connection in time"
+
 STOPPING_STATUS = frozenset({401, 402, 403, 404})
 """About the key, the account or the model: the next sample would fare no better."""
 PASSING_STATUS = frozenset({408, 409, 429})
@@ -79,7 +81,7 @@ def connection_failure(error: Exception, timed_out: type[Exception] = TimeoutErr
     """
     cause = error if isinstance(error, transport_errors()) else error.__cause__ or error
     if isinstance(cause, transport_errors("ConnectTimeout")):
-        return RequestFailure(kind="passing", error="no connection in time", unreachable=True)
+        return RequestFailure(kind="passing", error=NO_CONNECTION, unreachable=True)
     if isinstance(error, TimeoutError | timed_out):
         return RequestFailure(kind="passing", error="timed out")
     unreachable = isinstance(cause, transport_errors("ConnectError"))

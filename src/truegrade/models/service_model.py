@@ -21,6 +21,7 @@ from truegrade.models.service_errors import (
     BUSY_STATUS,
     CONNECT_TIMEOUT_S,
     FIRST_CONNECT_TIMEOUT_S,
+    NO_CONNECTION,
     Body,
     Gate,
     RequestFailure,
@@ -362,7 +363,8 @@ class ServiceModel:
         if unreached and not self._warned_unreached:
             self._warned_unreached = True
             left = range(counted, self._request_policy.max_attempts)
-            most_s = sum(self._longest_wait_s(each) + FIRST_CONNECT_TIMEOUT_S for each in left)
+            connect_s = FIRST_CONNECT_TIMEOUT_S if failure.error == NO_CONNECTION else 0.0
+            most_s = sum(self._longest_wait_s(each) + connect_s for each in left)
             log_unreached(self.name, self.base_url, most_s, failure.error)
         wait_s = failure.wait_s
         if wait_s is None:

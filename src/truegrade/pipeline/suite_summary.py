@@ -53,6 +53,8 @@ def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: Ver
         return []
     shown = {name: counted(outcomes.get(name, ())) for name in problems}
     apart = {name for name, samples in shown.items() if any(TESTS_INSIDE in each.marks for each in samples)}
+    # Of a problem whose answers were no programs its row may say it.
+    apart |= {name for name, problem in problems.items() if problem.tags.get("tier") == "own-tests"}
     tiers: tuple[Tier, ...] = ("outside", "inside")
     found = []
     for tier in tiers:

@@ -108,8 +108,8 @@ def assay() -> None:
 @click.option("--show-call", is_flag=True,
               help="Print one call exactly, arguments, shapes and values, and measure nothing.")  # fmt: skip
 @click.option("--probes", "classes", callback=names_of, metavar="CLASSES",
-              help="Classes of probes: right,mutants,outputs,stubs,labelled,forms,cheats,must-fail."
-              " [default: all]")  # fmt: skip
+              help="Classes of probes: right, mutants, outputs, stubs, labelled, forms,"
+              " cheats, must-fail; as a,b,c. [default: all]")  # fmt: skip
 @click.option("--per-problem", default=20, show_default=True, type=click.IntRange(min=1),
               help="Mutants of each reference, at most.")  # fmt: skip
 @click.option("--cheats-per-problem", default=6, show_default=True, type=click.IntRange(min=1),

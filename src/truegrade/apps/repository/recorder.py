@@ -215,7 +215,7 @@ class Hook:
         """Whether a name of the module that a function reads stands for something else than before any test."""
         names, before = frame.f_globals, self.held.get(id(frame.f_globals), {})
         return any(
-            names.get(name) is not before[name][0] or self._constant(name, names[name]) != before[name][1]
+            names.get(name) is not before[name][0] or self._constant(name, names.get(name)) != before[name][1]
             for name in frame.f_code.co_names
             if name in before
         )

@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cache, partial
 from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, distribution, entry_points, packages_distributions
@@ -21,7 +22,7 @@ from typing import Any
 import msgspec
 
 from truegrade.apps.assay.targets.calls import DIED, EXAMPLE, TEXT, Call, ProbeQuestion, Reading, no_verdict
-from truegrade.errors import UserError
+from truegrade.errors import UserError, first_few
 from truegrade.extraction.parsing import Fault, parse_module
 
 TOOLS = (
@@ -101,9 +102,9 @@ def how_to_offer(name: str, *, command: bool) -> str:
         found = set(_distributions().get(name, ()))
     if found:
         return f"the jail has no {what} {name!r}; `packages` {min(found)} offers it"
-    cure = "install the one that does, and name it in `packages`"
-    if command:
-        cure = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
+    cure = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
+    if not command:
+        cure = f"install the one that does, and name it in `packages`, or else {cure}"
     return f"the jail has no {what} {name!r}, and no installed package offers it; {cure}"
 
 
@@ -204,7 +205,9 @@ def _in_file(spec: str, path: Path, attribute: str) -> Located:
         raise UserError(f"`grader`: {path}: no such file; check the path")
     names = _bound_in(path)
     if names is not None and (name := attribute.partition(".")[0]) not in names:
-        raise UserError(f"`grader`: {path}: has no {name}; it defines {', '.join(names)}")
+        close = get_close_matches(name, names, n=1)
+        known = f"did you mean {close[0]}?" if close else f"it defines {first_few(names)}"
+        raise UserError(f"`grader`: {path}: has no {name}; {known}")
     path = path.resolve()
     root = path.parent
     while (root / "__init__.py").is_file():  # a module of a package may import its neighbours
