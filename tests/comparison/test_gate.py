@@ -239,7 +239,7 @@ def test_a_gate_judges_files_of_completions(tmp_path):
         ' "tests": "assert f() == 1"}'
     )
     answers = tmp_path / "answers.jsonl"
-    answers.write_text('{"task_id": "a", "solution": "def f():\\n    return 1"}\n')
+    answers.write_text('{"task_id": "a", "completion": "    return 1"}\n')
     asked = ("grade", answers, "--benchmark", rows, "--out", tmp_path / "run", "--fail-if")
     code, said = told(*asked, "rate < 0.5")
     assert code == 0 and "gate `rate < 0.5` does not hold for pass@1 under strict@" in said
