@@ -206,7 +206,7 @@ def _in_file(spec: str, path: Path, attribute: str) -> Located:
     names = _bound_in(path)
     if names is not None and (name := attribute.partition(".")[0]) not in names:
         close = get_close_matches(name, names, n=1)
-        known = f"did you mean {close[0]}?" if close else f"it defines {first_few(names)}"
+        known = f"did you mean {close[0]}?" if close else f"it defines {first_few(names, 8)}"
         raise UserError(f"`grader`: {path}: has no {name}; {known}")
     path = path.resolve()
     root = path.parent
