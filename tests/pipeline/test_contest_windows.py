@@ -111,7 +111,8 @@ def test_a_report_on_a_window_leaves_the_summary_alone(files):
     text = (files / "run" / page).read_text()
     assert "50.0 %" in text and "difficulty = hard" in text and "-50.0" not in text
     told("report", files / "run", "--format", "csv", "--out", files / "tables")
-    assert "difficulty,hard,2" in (files / "tables" / "groups.csv").read_text()
+    rows = (files / "tables" / "groups.csv").read_text().splitlines()
+    assert next(row for row in rows if row.startswith("difficulty,hard,")).endswith(",2")
     assert (files / "run" / "summary.json").read_bytes() == before
 
 
