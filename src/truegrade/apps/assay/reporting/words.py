@@ -316,9 +316,14 @@ LEAST_NEARLY = 3
 """Right programs with a reward near the reference's of which it is said."""
 
 
+def _refused_forms(measure: GraderMeasure) -> list[str]:
+    """Names of the forms of a reply in which no right program is accepted."""
+    return [name for name, (accepted, _) in measure.forms.items() if not accepted]
+
+
 def forms_refused(measure: GraderMeasure) -> str:
     """``refuses right programs in 2 of 10 forms of a reply: no fence, py``; empty without."""
-    refused = [name for name, (accepted, _) in measure.forms.items() if not accepted]
+    refused = _refused_forms(measure)
     said = f"refuses right programs in {len(refused)} of {fmt.plural(len(measure.forms), 'form')} of a reply"
     return listed(said, refused)
 
@@ -352,7 +357,7 @@ def changes(measure: GraderMeasure) -> dict[str, list[str]]:
         found["give each reply the reward that it gets alone"].append("batches")
     if turns_in_words(measure.turns):
         found["judge the model's last message that holds a program"].append("replies with several messages")
-    if refused := [name for name, (accepted, _) in measure.forms.items() if not accepted]:
+    if refused := _refused_forms(measure):
         found["find the program in every form of a reply that the prompt allows"].append(", ".join(refused))
     return {cure: of for cure, of in found.items() if cure}
 
