@@ -204,6 +204,35 @@ class Hook:
             seen.calls[text] = {"arguments": text, "kind": "items" if seen.yields else "", "result": None}
             self._open[frame] = (seen, text, arguments)
 
+    @contextmanager
+    def watched(self, fixture: Any = None) -> Iterator[None]:
+        """Watch, for a fixture that tests share, or for the test that runs and may ask for fixtures."""
+        watching, above = sys.getprofile(), self.fixture
+        self.fixture = 0 if fixture is None or fixture.scope == "function" else id(fixture)
+        threading.setprofile(self)
+        sys.setprofile(self)
+        try:
+            yield
+        finally:
+            self.fixture = above
+            sys.setprofile(watching)
+            threading.setprofile(watching)
+
+    def watch_fixtures(self) -> None:
+        """Watch fixtures as they are set up, once for all tests that share one, and as they are taken down."""
+        execute, finish = FixtureDef.execute, FixtureDef.finish
+
+        def executed(fixture: Any, request: Any) -> Any:
+            self.asked.setdefault(id(fixture), set()).add(self.test)
+            with self.watched(fixture):
+                return execute(fixture, request)
+
+        def finished(fixture: Any, request: Any) -> None:
+            with self.watched(fixture):
+                finish(fixture, request)
+
+        FixtureDef.execute, FixtureDef.finish = executed, finished  # type: ignore[method-assign, assignment]
+
     def hold(self, names: dict[str, Any]) -> None:
         """Take note of what the names of a module stand for."""
         self.held[id(names)] = {name: (value, self._constant(name, value)) for name, value in names.items()}
@@ -306,7 +335,7 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_collection(self) -> Iterator[None]:
         """Watch what modules call as they are loaded."""
-        with self._watched():
+        with self._hook.watched():
             yield
 
     def pytest_collection_finish(self) -> None:
@@ -317,35 +346,6 @@ class Plugin:
                 holders = [module, *(one for one in vars(module).values() if isinstance(one, type))]
                 found = [one for holder in holders for one in vars(holder).values()]
                 self._cached += (one for one in found if isinstance(one, _CACHE) and one.__module__ == name)
-
-    @contextmanager
-    def _watched(self, fixture: Any = None) -> Iterator[None]:
-        """Watch, for a fixture that tests share, or for the test that runs and may ask for fixtures."""
-        watching, above = sys.getprofile(), self._hook.fixture
-        self._hook.fixture = 0 if fixture is None or fixture.scope == "function" else id(fixture)
-        threading.setprofile(self._hook)
-        sys.setprofile(self._hook)
-        try:
-            yield
-        finally:
-            self._hook.fixture = above
-            sys.setprofile(watching)
-            threading.setprofile(watching)
-
-    def watch_fixtures(self) -> None:
-        """Watch fixtures as they are set up, once for all tests that share one, and as they are taken down."""
-        execute, finish = FixtureDef.execute, FixtureDef.finish
-
-        def executed(fixture: Any, request: Any) -> Any:
-            self._hook.asked.setdefault(id(fixture), set()).add(self._hook.test)
-            with self._watched(fixture):
-                return execute(fixture, request)
-
-        def finished(fixture: Any, request: Any) -> None:
-            with self._watched(fixture):
-                finish(fixture, request)
-
-        FixtureDef.execute, FixtureDef.finish = executed, finished  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
@@ -398,9 +398,9 @@ def record(given: dict[str, Any], parent_answers: Callable[[], bool]) -> dict[st
     sys.path[:0] = [root, os.path.join(root, given["import_root"])]  # noqa: PTH118
     hook = Hook(f"{root}/", set(given["modules"]), given["options"])
     sys.addaudithook(hook.audit)
+    hook.watch_fixtures()
     for arguments in main_arguments(root, given["tests"]):
         plugin = Plugin(hook, given, parent_answers)
-        plugin.watch_fixtures()
         with tempfile.TemporaryFile() as errors:
             os.dup2(errors.fileno(), 2)
             try:
