@@ -111,5 +111,6 @@ def test_the_doctor_says_in_four_lines_whether_one_can_begin():
     said = CliRunner().invoke(main, ["doctor"]).stdout.splitlines()
     assert [line.partition(" ")[0] for line in said[:4]] == ["truegrade", "sandbox:", "models:", "data:"]
     assert len(said) - sum(line.startswith("warning: ") for line in said) == 5
+    assert all(len(line) <= 80 for line in said if not line.startswith(("warning: ", "sandbox: ")))
     everything = CliRunner().invoke(main, ["doctor", "--all"]).stdout
     assert "packages of programs" in everything and "extra png" in everything

@@ -124,7 +124,7 @@ def test_tasks_that_share_a_question_are_one_cluster(tmp_path):
         ({"profile": Lenient}, r"profile: .*before has house@1, .*other has lenient@1"),
         ({"rule": "lenient@1/default", "prompt": "Add 1."}, r"rule: .*house@1/default \(.*lenient@1/default \("),
         ({"prompt": "Add 1."}, r"rule: .*house@1/default \(\w+… for Toy/00\), .*house@1/default \(\w+… for"),
-        ({"selected": range(10)}, r"tasks: .*before has all 40, .*other has 10 of 40"),
+        ({"selected": range(10)}, r"problems: .*before has all 40, .*other has 10 of 40"),
     ],
 )
 def test_what_is_not_comparable_is_refused_unless_forced(tmp_path, other, said):

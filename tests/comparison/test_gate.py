@@ -197,7 +197,7 @@ def test_equal_totals_differ_by_nothing(tmp_path, monkeypatch):
 
 
 def test_what_is_no_condition_is_told_with_the_names_there_are():
-    with pytest.raises(UserError, match=r"'wurse', character 1: no value or finding 'wurse'; known: diff"):
+    with pytest.raises(UserError, match=r"'wurse', character 1: no value or finding 'wurse'; did you mean worse"):
         comparison_condition("wurse")
     with pytest.raises(UserError, match="rate is a share; compare it with a number"):
         run_condition("rate")

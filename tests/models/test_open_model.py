@@ -87,7 +87,7 @@ def test_local_models_without_what_they_need(monkeypatch, tmp_path):
         ("opnai/gpt-4o", "no model provider 'opnai'; did you mean openai"),
         (
             "completely-unknown-thing",
-            "(any other is written provider/name; `truegrade list models` lists the providers)",
+            "such as openai-compatible/completely-unknown-thing with `base_url`; `truegrade list models` lists",
         ),
     ],
 )

@@ -97,6 +97,16 @@ def test_a_narrow_terminal_leaves_out_spare_columns_and_names_them():
     assert "not shown for want of width: first, second" in " ".join(none.split())
 
 
+def test_further_lines_begin_below_the_first_ones_words_and_end_without_a_blank():
+    long = "word " * 9 + "end"
+    shown = printed(doc.Prose(text=f"  {long}"), doc.Bullets([long]), doc.Cautions([long]), width=30).splitlines()
+    assert shown == [
+        "  word word word word word", "  word word word word end",
+        "· word word word word word", "  word word word word end",
+        "! word word word word word", "  word word word word end",
+    ]  # fmt: skip
+
+
 def test_what_only_one_medium_shows_is_not_made_for_the_others():
     def made():
         raise AssertionError("made for a page")

@@ -116,7 +116,7 @@ def _facts(first: GradedRun, second: GradedRun) -> Iterator[tuple[str, str, str]
     yield "profile", _profile(first), _profile(second)
     if _data(first.run) == _data(second.run):
         yield "window", described(first.window) or "none", described(second.window) or "none"
-        yield "tasks", *_subsets(first, second)
+        yield "problems", *_subsets(first, second)
     yield "prompt rule", *_prompts(first, second)
 
 

@@ -243,7 +243,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
             )
         allowance = f", widened by {100 * self.tolerance:g} points" if self.tolerance else ""
         interval = (
-            f"the interval of this run, {100 * ours.value:.1f} % [{100 * ours.low:.1f}, {100 * ours.high:.1f}]"
+            f"the {100 * ours.confidence:g} % interval of this run, {100 * ours.value:.1f} %"
+            f" [{100 * ours.low:.1f}, {100 * ours.high:.1f}]"
             f"{allowance}"
         )
         if self.holds(ours):

@@ -122,7 +122,8 @@ def compare(
     In --fail-if, difference, difference_low, difference_high, rate_before, rate_after and p are shares (0.02 is 2
     points), of the second run less the first; worse and better say that the interval excludes 0; lost and won
     count problems. missing counts samples without a verdict in either run, left_out the problems that are not
-    compared for lack of one. Where there are any, the rule holds unless it bounds missing (or left_out).
+    compared for lack of one (runs that were to answer different problems need --force). Where there are any, the
+    rule holds unless it bounds missing (or left_out).
     """
     from truegrade.analysis.comparison import compare_runs
     from truegrade.analysis.gate import comparison_condition, gate_comparison, gate_lines

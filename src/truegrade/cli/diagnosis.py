@@ -57,10 +57,13 @@ def in_short(findings: Sequence[Diagnosis]) -> list[str]:
     )
     here, installed = (sum(finding.state == "ok" for finding in group) for group in (sets, extras))
     keys = [finding.name.removeprefix("key ") for finding in findings if finding.name.startswith("key ")]
+    protection = by_name["sandbox"].detail
+    if protection.startswith(whole := "level 3, self-test passed"):
+        protection = whole
     told = f"keys of {', '.join(keys)}" if keys else "no key of a service is set"
     return [
         f"truegrade {__version__}, Python {platform.python_version()}, {os.cpu_count()} cores",
-        f"sandbox: {by_name['sandbox'].detail}",
+        f"sandbox: {protection}",
         f"models: the included one; {told}",
         f"data: {here} of {len(sets)} sets are on this machine; {installed} of {len(extras)} extras are installed",
         *(

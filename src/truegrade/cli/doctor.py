@@ -50,7 +50,7 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
     elif not everything:
         for line in in_short(findings):
             echo(line)
-        echo("`truegrade doctor --all` names data sets, extras, and the packages that programs may import")
+        echo("`truegrade doctor --all` names data sets, extras and packages of programs")
     else:
         from truegrade.report.listings import print_findings
 

@@ -238,7 +238,10 @@ def provider_of(name: str) -> tuple[Found[Provider], str]:
     provider, slash, model = outside.groups(default="") if outside else name.partition("/")
     if not slash and not outside and name not in REMOVED:
         known = [*PRESETS, *(f"baseline/{baseline}" for baseline in BASELINES)]
-        hint = "any other is written provider/name; `truegrade list models` lists the providers"
+        hint = (
+            f"any other is written provider/name, such as openai-compatible/{name} with `base_url`;"
+            " `truegrade list models` lists the providers"
+        )
         raise UnknownName("model", name, known, hint)
     found = REGISTRY.find(provider) if outside else _known_provider(provider)
     if not model:

@@ -74,7 +74,7 @@ BEYOND = 1.08
 """How far the chart goes on behind the longest reply, to show what holds for larger budgets."""
 _CURVE = "Pass rate against token budget"
 _MEANING = (
-    "Share of replies that are correct and not longer than a budget of output tokens, as the service counts them,"
+    "Share of replies that are correct and not longer than a budget of output tokens, as reported with it,"
     " averaged over problems. It is what these replies show: a model told of a budget may answer otherwise."
 )
 

@@ -140,7 +140,7 @@ def problems(comparison: Comparison) -> Table:
     powers = [pair.power for pair in comparison.pairs if pair.power is not None]
     caption = "Problems behind the differences"
     if powers:
-        caption += f"; what is detectable at {100 * powers[0].power:g} % power (–: nothing)"
+        caption += f"; what their test detects at {100 * powers[0].power:g} % power (–: nothing)"
         wanted = powers[0].wanted
         caption += f", and what is needed to detect {100 * wanted:g} points" if wanted is not None else ""
     rows: list[list[Cell]] = []

@@ -176,7 +176,7 @@ def _sampling(sampling: Sampling) -> str:
         given.append(f"stop strings {', '.join(map(repr, sampling.stop))}")
     left = [name for name in ("temperature", "top-p", "token limit") if named[name] is None]
     if left:
-        given.append(f"the service's default {', '.join(left)}")
+        given.append(f"the model's default {', '.join(left)}")
     return ", ".join(given)
 
 

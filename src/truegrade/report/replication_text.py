@@ -43,7 +43,8 @@ def print_replication(replication: Replication, *, console: Console | None = Non
     elif replication.audited is False:
         unknown = (
             "  ! the imported file was not audited, so the validity of its rows is unknown;"
-            f" `truegrade check {replication.claim} FILE` grades, compares and audits it"
+            f" `truegrade check {replication.claim} FILE` asks whether the file's own number is the"
+            " claim, and audits it"
         )
         doubts.append(Prose(text=unknown, tone="warning"))
     print_parts(

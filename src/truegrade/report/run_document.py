@@ -216,7 +216,7 @@ def usage(summary: Summary) -> Table:
     }
     return Table(
         slug="usage",
-        caption="Tokens as counted by the service; wall-clock seconds",
+        caption="Tokens as reported with each reply; wall-clock seconds",
         head=("per sample or problem", "known", "total", "mean", "median", "p90", "p99", "largest"),
         rows=[
             [name, s.count, s.total, s.mean, s.median, s.p90, s.p99, s.high]

@@ -120,13 +120,13 @@ def _print(part: Part, out: Console) -> None:
         case doc.Facts(pairs):
             out.print(fact_grid((name, doc.read(value)) for name, value in pairs))
         case doc.Prose():
-            out.print(_words(part), style=STYLES.get(part.tone, ""), soft_wrap=part.tone == "line")
+            _print_hanging(_words(part), out, STYLES.get(part.tone, ""), whole=part.tone == "line")
         case doc.Bullets(items):
             for item in items:
-                out.print(Text.assemble("· ", _words(item)))
+                _print_hanging(Text.assemble("· ", _words(item)), out)
         case doc.Cautions(items):
             for item in items:
-                out.print(Text.assemble("! ", _words(item)), style="yellow")
+                _print_hanging(Text.assemble("! ", _words(item)), out, "yellow")
         case doc.Code(text):
             out.print(Text(indent(text.rstrip("\n"), "    ")))
         case doc.Figure(table=numbers):
@@ -142,6 +142,22 @@ LEADS = {"good": "green", "bad": "red", "doubtful": "yellow", "dull": "dim"}
 """Tone of a paragraph -> colour of its first words; others are bold alone."""
 STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
 """Tone of a paragraph -> how a terminal shows all of it. What a person copies, a ``line``, stays in one."""
+
+
+_MARK = re.compile(r" *(?:[·!→] )?")
+
+
+def _print_hanging(words: Text, out: Console, style: str = "", *, whole: bool = False) -> None:
+    """A paragraph whose further lines begin below the first one's words: behind its blanks, ``· `` or ``! ``; or,
+    ``whole``, one of a single line."""
+    if whole:
+        out.print(words, style=style, soft_wrap=True)
+        return
+    hanging = match.end() if (match := _MARK.match(words.plain)) else 0
+    for number, line in enumerate(words[hanging:].wrap(out, max(1, out.width - hanging))):
+        line.rstrip()
+        before = words[:hanging] if number == 0 else " " * hanging
+        out.print(before, line, sep="", style=style, soft_wrap=True)
 
 
 def _words(said: str | Prose) -> Text:

@@ -18,7 +18,7 @@ from math import inf, isinf, isnan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from truegrade.errors import UserError
+from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
 
@@ -165,8 +165,8 @@ class _Reader:
                 return lambda _: value
             case ast.Name(id=name):
                 if name not in self._shares and name not in self._counts:
-                    known = ", ".join([*self._shares, *self._counts])
-                    raise self._refusal(node, f"no value or finding {name!r}; known: {known}")
+                    unknown = UnknownName("value or finding", name, [*self._shares, *self._counts])
+                    raise self._refusal(node, str(unknown))
                 return lambda values: _exact(values(name))
         raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -191,6 +192,16 @@ def test_survivors_say_where_and_what(assayed):
 
 def lines_of(out):
     return [json.loads(line) for line in (out / "strength.jsonl").read_text().splitlines()]
+
+
+def test_calls_are_looked_for_where_that_is_asked(assayed, built, tmp_path):
+    package, _, told = assayed
+    copied = shutil.copytree(assayed[1], tmp_path / "out")
+    assert not any(one["call"] for one in told["survivors"])
+    assert "--calls looks for calls" in assay(package, "--out", copied, "--workers", 1).stdout
+    done = assay(package, "--out", copied, "--calls", "--json", "--workers", 1)
+    of_build = {one["mutant"]: one["call"] for one in built[2]["survivors"]}
+    assert {one["mutant"]: one["call"] for one in json.loads(done.stdout)["survivors"]} == of_build
 
 
 def test_a_build_tells_survivors_from_the_original_by_calls(built):

@@ -9,6 +9,7 @@ import pytest
 from support.reward_replies import LINES, MOSTLY, RIGHT, SLOW, SQUARES, WRONG, fenced, script, square
 from truegrade.apps.rewards.grader import RewardGrader, reward_grader
 from truegrade.apps.rewards.records import PolicyReply, RewardError, RewardLimits, Scheme, TruthCache
+from truegrade.apps.rewards.trl import truegrade_reward
 from truegrade.errors import UserError
 
 WRITES = """def f(n):
@@ -193,13 +194,23 @@ def test_odd_text_is_graded(pool):
         ({"url": "127.0.0.1:8080"}, "`url`: .* neither http:// nor"),
         ({"retry_s": 0}, "`retry_s`"),
         ({"profile": "strickt"}, "no profile 'strickt'; did you mean strict"),
-        ({"limits": {"cpu": 1}}, "`limits`.*cpu"),
+        ({"benchmark": "humanevl"}, "no benchmark 'humanevl'; did you mean humaneval"),
+        ({"benchmark": "humaneval=nowhere.jsonl"}, "`benchmark`: humaneval=nowhere.jsonl: no such file"),
+        ({"limits": {"cpu": 1}}, "no field of `limits` 'cpu'; did you mean cpu_s"),
+        ({"limits": 3}, "`limits`: 3 is no mapping of cpu_s, memory_bytes"),
         ({"limits": {"cpu_s": -1}}, "`limits`.*> 0"),
     ],
 )
 def test_a_setting_at_fault_is_named(settings, words):
     with pytest.raises(UserError, match=words):
         RewardGrader(**settings)
+
+
+def test_what_is_no_setting_and_a_column_that_is_not_there_get_a_suggestion():
+    with pytest.raises(UserError, match="no setting of a reward 'profil'; did you mean profile"):
+        truegrade_reward(profil="strict")
+    with pytest.raises(UserError, match="no column of the data set 'test'; did you mean tests"):
+        truegrade_reward(column="test")(["no program"], tests=[SQUARES])
 
 
 def test_names_that_only_the_pool_knows_are_refused_by_it(pool):

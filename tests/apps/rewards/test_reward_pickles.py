@@ -64,7 +64,7 @@ def open_files():
 
 
 def test_a_reward_function_travels(travelled):
-    reward = truegrade_reward(profile="strict", column="tests", unknown="none")
+    reward = truegrade_reward(profile="strict", column="ground_truth", unknown="none")
     other = travelled(reward)
     assert other is not reward and other.__name__ == reward.__name__ == "truegrade"
     assert of_trl(other) == of_trl(travelled(reward)) == [1.0, 0.0]
@@ -80,6 +80,8 @@ def test_a_grader_travels_by_its_settings(travelled, tmp_path, monkeypatch):
     grader = travelled(RewardGrader(**settings))
     for name in ("scheme", "on_error", "retry_s", "tampering", "truncated", "benchmark", "_under", "_place"):
         assert getattr(grader, name) == getattr(RewardGrader(**settings), name), name
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").touch()
     local = travelled(RewardGrader(workers=3, benchmark="humaneval=rows.jsonl", limits=RewardLimits(cpu_s=1)))
     assert local.benchmark == f"humaneval={Path('rows.jsonl').resolve()}" and local._place.workers == 3
     monkeypatch.setenv("TRUEGRADE_REWARD_SCHEME", "share")  # of the other process: it was settled before

@@ -20,6 +20,7 @@ import msgspec
 from truegrade.apps.assay.acceptance import Acceptance, GraderVerdicts, settle
 from truegrade.apps.assay.batches import BatchSaid, plan_batches, said_of_batch
 from truegrade.apps.assay.building import ProblemBuilder
+from truegrade.apps.assay.cheats import CHEATS
 from truegrade.apps.assay.folder import (
     BATCHES,
     OWN,
@@ -126,12 +127,10 @@ class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 LABEL_CPU_S = 4.0
 """Of one problem, about: its probes are made and labelled."""
-PROGRAM_CPU_S = 0.1
+PROGRAM_CPU_S = 0.15
 """Of one program, about, with a grader that starts a process for it."""
 EACH = MappingProxyType({"right": 19, "outputs": 20, "stubs": 8, "must-fail": 5, "forms": 1})
 """Programs of a class for one problem, about; mutants and cheats are as many as the battery says."""
-_CHEATS = 80
-"""Different cheats; each is sent once at least."""
 
 
 def plan(request: AssayRequest, of: int) -> str:
@@ -144,9 +143,9 @@ def plan(request: AssayRequest, of: int) -> str:
     if not new:
         return ""
     mutants = battery.per_problem if "mutants" in battery.classes else 0
-    cheats = max(_CHEATS, battery.cheats_per_problem * new) if "cheats" in battery.classes else 0
+    cheats = max(len(CHEATS), battery.cheats_per_problem * new) if "cheats" in battery.classes else 0
     each = mutants + sum(EACH.get(name, 0) for name in battery.classes)
-    programs = new * each + 4 * cheats  # with twins and controls
+    programs = new * each + 4 * cheats  # each cheat once at least, with twins and controls
     graders = [target.name for target in request.targets]
     own = [target.name for target in request.targets if target.limit_s is None]
     minutes = max(1, round((new * LABEL_CPU_S + programs * len(own) * PROGRAM_CPU_S) / request.workers / 60))

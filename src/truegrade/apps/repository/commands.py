@@ -287,6 +287,11 @@ def _next_commands(files: dict[str, Path]) -> Sequence[str]:
 )
 @click.option("--seed", default=0, show_default=True, type=int,
               help="Decides which mutants of a function are tried.")  # fmt: skip
+@click.option(
+    "--calls", is_flag=True,
+    help="Look for calls that tell the survivors from the original, and for patches that pass the tests and solve"
+    " nothing; takes longer.",
+)  # fmt: skip
 @fail_if_option("kill < 0.8 or unreached > 10")
 @workers_option
 @unsafe_option
@@ -294,6 +299,7 @@ def _next_commands(files: dict[str, Path]) -> Sequence[str]:
 def assay_repository(
     repository: str,
     out: Path,
+    calls: bool,
     fail_if: str | None,
     workers: int | None,
     allow_unsafe: bool | None,
@@ -304,7 +310,7 @@ def assay_repository(
 
     PATH is a checkout, an sdist, a wheel or a Python file; PACKAGE the name of an installed package. Nothing of it
     runs outside the sandbox, and no model is asked. The folder then holds strength.jsonl, a function a line. What
-    a build measured in the folder is read.
+    a build measured in the folder is read, the calls that it found too.
     """
     from truegrade.apps.repository.build import take_inventory
     from truegrade.apps.repository.source import read_tree
@@ -324,13 +330,15 @@ def assay_repository(
     if not as_json:
         tell_inventory(inventory)
     watch = progress_for(as_json)
-    search = (out / FOUND_CALLS).exists()
+    search = calls or (out / FOUND_CALLS).exists()
     summary, _ = _measured(inventory, StrengthOptions(**asked), out, workers, unsafe, watch, search=search)
     if as_json:
         print_json(summary)
     else:
         for line in screen(summary, out / STRENGTH):
             echo(line)
+        if summary.survivors and not search:
+            echo("--calls looks for calls that refuse these mutants: `assert` them in a test")
     _end_where_it_holds(fail_if, condition, summary)
 
 

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from inspect import signature
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,7 +37,8 @@ from truegrade.apps.rewards.records import (
     TruthCache,
 )
 from truegrade.apps.rewards.turns import ANSWERS, Answer, TurnRewards, by_reply, graded_turns
-from truegrade.errors import UserError
+from truegrade.benchmarks import find_benchmark
+from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.conversations import answering_turn, policy_turns
 from truegrade.extraction.observations import POLICY_ROLES
 from truegrade.grading.marks import TAMPERING
@@ -173,6 +175,7 @@ class RewardGrader:
             raise UserError(f"`retry_s`: {retry_s} is not above 0")
         if url is None:
             open_profile(profile)  # a service may have others
+            _find_benchmark(benchmark)
         self.scheme = Scheme.parse(scheme)
         self.on_error, self.retry_s, self.tampering, self.truncated = on_error, retry_s, tampering, truncated
         self.answer, self.telemetry = answer, telemetry
@@ -430,6 +433,9 @@ def reward_grader(**settings: Any) -> RewardGrader:
     """
     from_environment = {name: value for name, value in settings_of().items() if name not in settings}
     settings |= from_environment
+    for name in settings:
+        if name not in (known := signature(RewardGrader).parameters):
+            raise UnknownName("setting of a reward", name, known)
     key = tuple(sorted((name, _frozen(value)) for name, value in settings.items()))
     with _graders_lock:
         found = _graders.get(key)
@@ -486,10 +492,24 @@ def _is_number(value: object) -> bool:
 def _limits(given: RewardLimits | Mapping[str, Any] | None) -> RewardLimits:
     if isinstance(given, RewardLimits):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        raise UserError(f"`limits`: {given!r} is no mapping of {', '.join(RewardLimits.__struct_fields__)}")
+    for name in given or {}:
+        if name not in RewardLimits.__struct_fields__:
+            raise UnknownName("field of `limits`", name, RewardLimits.__struct_fields__)
     try:
         return msgspec.convert(dict(given or {}), RewardLimits)
     except msgspec.ValidationError as error:
         raise UserError(f"`limits`: {error}") from None
+
+
+def _find_benchmark(benchmark: str | None) -> None:
+    """See that the node's pool will find what replies name."""
+    name, sign, file = (benchmark or "").partition("=")
+    if name:
+        find_benchmark(name)
+    if sign and not Path(file).exists():
+        raise UserError(f"`benchmark`: {benchmark}: no such file as {file}; check the path")
 
 
 def _absolute(benchmark: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from truegrade.apps.rewards.busy_clock import StepTime
 from truegrade.apps.rewards.grader import reward_grader
 from truegrade.apps.rewards.records import Reward, reply_to
-from truegrade.errors import UserError
+from truegrade.errors import UnknownName, UserError
 
 Unknown = Literal["none", "raise"]
 _LEAVES_OUT = (1, 6)
@@ -51,11 +51,14 @@ class TruegradeReward:
 
         Raises:
             RewardError: nothing is known of a reply, where that is to be raised.
+            UnknownName: the data set has no such column.
         """
         rows = [
             {name: values[at] for name, values in columns.items() if _is_column(values, len(completions))}
             for at in range(len(completions))
         ]
+        if rows and self._column is not None and self._column not in rows[0]:
+            raise UnknownName("column of the data set", self._column, rows[0], "`column` names it")
         rewards = reward_grader(**self._settings).grade_sync(
             [
                 reply_to(row, completion, ground_truth=row.get(self._column or ""))

@@ -6,6 +6,7 @@ same text with its hook cut: where the cheat is accepted and its twin refused, i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -16,7 +17,17 @@ from truegrade.apps.assay.cheats.deceiving import OUTCOMES, SUITES
 from truegrade.apps.assay.cheats.reaching import INTERPRETER, ORACLE_READ
 from truegrade.apps.assay.records import Probe, Witness, make_probe, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "CLOSES", "SILENT", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
+__all__ = [
+    "CHANNELS",
+    "CHEATS",
+    "CLOSES",
+    "PADDING",
+    "SILENT",
+    "Cheat",
+    "TaskForm",
+    "cheat_probes",
+    "of_one_length",
+]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -74,6 +85,10 @@ def cheat_probes(problem_id: str, entry_point: str, form: TaskForm) -> list[Prob
     name = entry_point if form == "function" else ""
     having = [one for one in CHEATS if form in one.forms]
     return [_probe(problem_id, one, form, name, inert) for one in having for inert in (False, True)]
+
+
+PADDING = re.compile(r"\n# \.*\n\Z")
+"""What `of_one_length` puts behind a program."""
 
 
 def of_one_length(probes: Sequence[Probe]) -> list[Probe]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from truegrade.apps.assay.cheats import PADDING
 from truegrade.apps.assay.folder import PAGE, open_assay
 from truegrade.apps.assay.measures import AssaySummary, GraderMeasure, ShortestPaid
 from truegrade.apps.assay.records import AssayFinding
@@ -225,7 +226,7 @@ def _to_change(material: AssayMaterial, measures: Sequence[GraderMeasure]) -> It
 
 
 def _program(one: ShortestPaid) -> Iterable[Part]:
-    lines = one.code.strip("\n").splitlines()
+    lines = PADDING.sub("", one.code).strip("\n").splitlines()
     cut = [f"… {fmt.plural(len(lines) - SHORT_LINES, 'more line')}: {PAGE}"] if lines[SHORT_LINES:] else []
     shown = (line if len(line) <= SHORT_CHARS else f"{line[: SHORT_CHARS - 1]}…" for line in lines[:SHORT_LINES])
     yield only(On.TERMINAL, Code("\n".join([*shown, *cut])))

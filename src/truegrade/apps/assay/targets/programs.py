@@ -100,6 +100,11 @@ def how_to_offer(name: str, *, command: bool) -> str:
         found = {script.dist.name for script in scripts if script.dist}
     else:
         found = set(_distributions().get(name, ()))
+    if name == "truegrade":
+        return (
+            f"the jail has no module {name!r}: Truegrade's own rewards open a jail themselves; `profiles` NAME"
+            " measures the rules that they pay by, and http://HOST:PORT with `call` truegrade a service"
+        )
     if found:
         return f"the jail has no {what} {name!r}; `packages` {min(found)} offers it"
     cure = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
