@@ -12,7 +12,7 @@ from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema
 from truegrade.errors import UserError
-from truegrade.records.kinds import problem_kind
+from truegrade.kinds import problem_kind
 
 DOUBLE = {
     "id": "double", "prompt": "Return twice x.", "entry_point": "double",

@@ -14,10 +14,10 @@ from truegrade.builders.mutation.observing import observe_calls
 from truegrade.builders.mutation.states import watched_lines, with_states
 from truegrade.datasets.executions import ExecutionRow, encode_rows
 from truegrade.errors import BadRecord, UserError
+from truegrade.kinds import problem_kind
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import Completion
-from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits, Sandbox
 
 LOOPS = """\

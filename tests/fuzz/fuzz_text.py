@@ -24,7 +24,7 @@ from truegrade.apps.evolve.settings import parse_settings
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.download import locate, parse_json, read_content
 from truegrade.errors import UserError
-from truegrade.grading.predictions import grade_output
+from truegrade.kinds.output_prediction import KIND as OUTPUTS
 from truegrade.models.micro.micro_adapters import read_adapter_config, read_metadata, read_tensors
 from truegrade.profiles import PROFILES, Profile, open_profile
 from truegrade.profiles.base import covered_benchmarks
@@ -133,7 +133,7 @@ def read_reply(data: bytes) -> None:
         both = isinstance(question.task, ChoiceTask) and answer.value is not None
         assert both or (answer.value is None) == (answer.reason is not None), profile.id
         if isinstance(question.task, OutputTask) and answer.value is not None:
-            grade_output(question.task, answer)
+            OUTPUTS.judge(None, question.task, answer, None)
 
 
 # --------------------------------------------------------------------------------------------------- imports

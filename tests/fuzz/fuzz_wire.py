@@ -25,8 +25,8 @@ from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.functions import expected_outputs, grade_by_oracle
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.predictions import grade_input
 from truegrade.grading.repairs import grade_repair
+from truegrade.kinds.input_prediction import grade_input
 from truegrade.records import Answer, Case, CasesTask, InputTask, OracleTask
 from truegrade.sandbox import CallResult, Limits, Outcome, Sandbox
 from truegrade.sandbox.decode import decode

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from truegrade.grading import marks
-from truegrade.grading.predictions import grade_choice, grade_input, grade_output
+from truegrade.kinds.execution_choice import grade_choice
+from truegrade.kinds.input_prediction import grade_input
+from truegrade.kinds.output_prediction import KIND as OUTPUTS
 from truegrade.records import Answer, ChoiceTask, InputTask, OutputTask, Pairing, Reason
 from truegrade.sandbox import Limits, Sandbox
 
@@ -13,7 +15,7 @@ from truegrade.sandbox import Limits, Sandbox
 def output(expected, got, other=None):
     pairing = None if other is None else Pairing(item="r", case=0, shown="mutant", other=other)
     task = OutputTask(program="", function="f", arguments="", expected=expected, pairing=pairing)
-    judgement = grade_output(task, Answer(value=got, found="", form="answer"))
+    judgement = OUTPUTS.judge(None, task, Answer(value=got, found="", form="answer"), None)
     return judgement.passed, judgement.marks
 
 
@@ -28,8 +30,8 @@ def output(expected, got, other=None):
 )
 def test_a_value_of_another_call_is_marked(found, marked):
     task = OutputTask(program="", function="f", arguments="2", expected="5")
-    assert grade_output(task, Answer(value="5", found=found, form="answer")).marks == marked
-    wrong = grade_output(task, Answer(value="6", found=found, form="answer"))
+    assert OUTPUTS.judge(None, task, Answer(value="5", found=found, form="answer"), None).marks == marked
+    wrong = OUTPUTS.judge(None, task, Answer(value="6", found=found, form="answer"), None)
     assert (wrong.passed, wrong.marks) == (False, marked)
 
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from truegrade.models.baseline import CallClaim, claim_in_form
+from truegrade.kinds import CallClaim
+from truegrade.models.baseline import claim_in_form
 
 CLAIM = CallClaim("f('a')", '"ä}"')
 ASSERTION = "assert f('a') == \"ä}\""

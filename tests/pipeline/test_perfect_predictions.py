@@ -6,7 +6,8 @@ import pytest
 
 import truegrade
 from support.thorough import one_in
-from truegrade.profiles.prompt_building import choice_prompts, output_prompts
+from truegrade.kinds.execution_choice import KIND as CHOICES
+from truegrade.kinds.output_prediction import output_prompts
 from truegrade.records import ChoiceTask, OutputTask
 
 STATED = {
@@ -61,7 +62,7 @@ def test_every_true_output_of_programs_and_mutants_is_right(variant, execution_r
     perfect("execution-prediction", execution_rows, tmp_path, variant, 33)
 
 
-@pytest.mark.parametrize("variant", choice_prompts(PAIR))
+@pytest.mark.parametrize("variant", CHOICES.prompts(PAIR, {}))
 def test_every_true_choice_is_right(variant, execution_rows, tmp_path):
     verdicts = perfect("execution-choice", execution_rows, tmp_path, variant, 22, cases="all")
     assert {verdict.marks[0] for verdict in verdicts} == {"chose-A"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from truegrade.models.baseline import CallClaim, claim_in_form
+from truegrade.kinds import CallClaim
+from truegrade.models.baseline import claim_in_form
 from truegrade.records import ChoiceTask, Completion, InputTask, OutputTask, Problem
 from truegrade.sandbox import Sandbox
 

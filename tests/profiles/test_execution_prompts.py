@@ -4,8 +4,10 @@ import pytest
 
 from truegrade import prompts
 from truegrade.errors import UnknownName
+from truegrade.kinds.execution_choice import KIND as CHOICES
+from truegrade.kinds.input_prediction import KIND as INPUTS
+from truegrade.kinds.output_prediction import output_prompts
 from truegrade.profiles import open_profile
-from truegrade.profiles.prompt_building import choice_prompts, input_prompts, output_prompts
 from truegrade.profiles.strict import VARIANTS
 from truegrade.records import ChoiceTask, InputTask, OutputTask, Problem
 
@@ -90,8 +92,8 @@ def test_variants_are_their_texts(task, variant, text, values, system, style, st
 
 def test_every_variant_is_tested_and_listed():
     assert list(output_prompts(OUTPUT)) == list(OUTPUT_TEXTS)
-    assert list(choice_prompts(CHOICE)) == list(CHOICE_TEXTS)
-    assert list(input_prompts(INPUT)) == list(INPUT_TEXTS)
+    assert list(CHOICES.prompts(CHOICE, {})) == list(CHOICE_TEXTS)
+    assert list(INPUTS.prompts(INPUT, {})) == list(INPUT_TEXTS)
     assert {*OUTPUT_TEXTS, *CHOICE_TEXTS, *INPUT_TEXTS} <= set(VARIANTS)
 
 

@@ -11,7 +11,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.profiles.base import covered_benchmarks
-from truegrade.profiles.prompt_building import before_stop
+from truegrade.prompts.making import before_stop
 from truegrade.sandbox import Sandbox
 
 STRICT = open_profile("strict")

@@ -17,7 +17,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, before_stop
+from truegrade.prompts.making import HUMANEVALPACK_STOP, before_stop
 from truegrade.records import Message, Prompt
 from truegrade.records.config import AgentConfig
 

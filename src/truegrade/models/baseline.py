@@ -22,29 +22,25 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import indent
-from typing import NamedTuple
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import Fault, Parser, is_literal, parse_expression, unix_newlines
 from truegrade.grading.literals import most_frequent
 from truegrade.grading.programs import own_part
+from truegrade.kinds import CallClaim, asked_value, has_kind, kind_of
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import (
     Attempt,
     CasesTask,
-    ChoiceTask,
     ContestTask,
     FunctionTask,
-    InputTask,
     OracleTask,
-    OutputTask,
     Problem,
     Prompt,
     SampleKey,
     SuiteTask,
 )
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.records.kinds import asked_value
 
 MAX_LINES = 40
 """Lines that one call or value may take."""
@@ -254,18 +250,6 @@ def _growing(source: str) -> Iterator[ast.expr]:
 
 
 _ANSWER = "[ANSWER]"
-
-
-class CallClaim(NamedTuple):
-    """A call and the value it is said to have, both as source."""
-
-    call: str
-    value: str
-
-    @property
-    def assertion(self) -> str:
-        """``assert CALL == VALUE``."""
-        return f"assert {self.call} == {self.value}"
 
 
 def claim_in_form(prompt: str, claim: CallClaim) -> str:
@@ -496,6 +480,12 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
 
 def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
+    if has_kind(problem.task):
+        kind = kind_of(problem.task)
+        known = kind.reference(problem.task)
+        if isinstance(known, CallClaim):
+            return claim_in_form(prompt_text(prompt), known)
+        return _code(prompt, known, kind.language) if known else NO_REFERENCE
     match problem.task:
         case SuiteTask() as task:
             return _code(prompt, _continuation(prompt, own_part(task), task))
@@ -505,21 +495,14 @@ def _reference(problem: Problem, prompt: Prompt) -> str:
             return _code(prompt, reference)
         case ContestTask(reference=reference):
             return _code(prompt, reference) if reference else NO_REFERENCE
-        case OutputTask(claimed=(function, arguments), expected=expected):
-            claim = CallClaim(f"{function}({arguments})", expected)
-        case ChoiceTask(function=function, arguments=arguments, expected=(expected, _)):
-            claim = CallClaim(f"{function}({arguments})", expected)
-        case InputTask(function=function, reference_arguments=arguments, expected=expected):
-            claim = CallClaim(f"{function}({arguments})", expected)
-    return claim_in_form(prompt_text(prompt), claim)
 
 
 def _constant(value: str, problem: Problem, prompt: Prompt) -> str:
     """This value, whatever is shown."""
-    match problem.task:
-        case OutputTask(claimed=(function, arguments)) | ChoiceTask(function=function, arguments=arguments):
-            return claim_in_form(prompt_text(prompt), CallClaim(f"{function}({arguments})", value))
-    return NO_VALUE
+    right = kind_of(problem.task).reference(problem.task) if asked_value(problem.task) is not None else None
+    if not isinstance(right, CallClaim):
+        return NO_VALUE
+    return claim_in_form(prompt_text(prompt), CallClaim(right.call, value))
 
 
 def _lookup(prompt: Prompt) -> str:
@@ -575,8 +558,8 @@ def _continuation(prompt: Prompt, code: str, task: FunctionTask | OracleTask | S
     return code[len(begun) :].lstrip("\n")
 
 
-def _code(prompt: Prompt, code: str) -> str:
+def _code(prompt: Prompt, code: str, language: str = "python") -> str:
     """Code as a reply: in a fence, or bare where it continues the prompt."""
     if not continues(prompt):
-        return "```python\n" + code.strip("\n") + "\n```"
+        return f"```{language}\n" + code.strip("\n") + "\n```"
     return code if prompt_text(prompt).endswith("\n") else f"\n{code}"

@@ -32,9 +32,10 @@ from truegrade.errors import (
     UserError,
     first_few,
 )
+from truegrade.kinds import has_kind, kind_of
 from truegrade.models import providers
 from truegrade.profiles import Profile
-from truegrade.records import ChoiceTask, OutputTask, Problem
+from truegrade.records import Problem
 from truegrade.registry import Found, Origin, Registry, refuse_another_file
 from truegrade.statistics.windows import FILTERS, Window, check_window, described, inside
 from truegrade.store import Manifest, Run
@@ -247,11 +248,8 @@ def select(
 def unit_of(problem: Problem) -> str:
     """What a limit counts: the program, with all its calls, mutants and orders, or else the problem."""
     task = problem.task
-    if isinstance(task, ChoiceTask):
-        return task.item
-    if isinstance(task, OutputTask) and task.pairing is not None:
-        return task.pairing.item
-    return problem.id
+    pairing = kind_of(task).pairing(task) if has_kind(task) else None
+    return problem.id if pairing is None else pairing.item
 
 
 def told(benchmark: Benchmark, chosen: Sequence[Problem]) -> str | None:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from truegrade.extraction.parsing import parse_literal
-from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
+from truegrade.kinds import has_kind, kind_of
 from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample
-from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason
+from truegrade.records import UNANSWERED, FunctionTask, Pairing, Problem, Reason
 from truegrade.statistics.budgets import BudgetCurve, SizedReply, budget_curve
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
@@ -32,10 +31,12 @@ def questions(problems: Iterable[Problem]) -> Questions:
     """Find the problems of prediction and choice; a program without a pairing is an original with one call."""
     found = Questions([], [], [], {})
     for problem in problems:
-        if isinstance(problem.task, OutputTask):
-            found.programs.append(_program(problem, problem.task))
-        elif isinstance(problem.task, ChoiceTask):
-            found.pairs.append(_pair(problem, problem.task))
+        if has_kind(problem.task):
+            asked = kind_of(problem.task).question(problem, problem.task)
+            if isinstance(asked, Pair):
+                found.pairs.append(asked)
+            elif asked is not None:
+                found.programs.append(asked)
         elif isinstance(problem.task, FunctionTask) and problem.task.pairing is not None:
             found.changed.append(_changed(problem, problem.task.pairing))
             found.tags.setdefault(problem.task.pairing.item, {}).update(problem.tags)
@@ -59,60 +60,6 @@ def _changed(problem: Problem, pairing: Pairing) -> PredictionPrompt:
         id=problem.id, cluster=problem.cluster, item=pairing.item, case=pairing.case, shown=pairing.shown,
         mutation=pairing.mutation, differs=True,
     )  # fmt: skip
-
-
-def _program(problem: Problem, task: OutputTask) -> PredictionPrompt:
-    pairing = task.pairing
-    if pairing is None:
-        return PredictionPrompt(id=problem.id, cluster=problem.cluster, item=problem.id, case=0, shown="original")
-    differs, boolean, booleans = _values(task.expected, pairing.other)
-    return PredictionPrompt(
-        id=problem.id,
-        cluster=problem.cluster,
-        item=pairing.item,
-        case=pairing.case,
-        shown=pairing.shown,
-        mutation=pairing.mutation,
-        differs=differs,
-        boolean=boolean,
-        booleans=booleans,
-        covariates=pairing.covariates,
-    )
-
-
-def _pair(problem: Problem, task: ChoiceTask) -> Pair:
-    differs, boolean, _ = _values(*task.expected)
-    return Pair(
-        id=problem.id,
-        cluster=problem.cluster,
-        item=task.item,
-        case=task.case,
-        original=task.original,
-        mutation=task.mutation,
-        differs=differs,
-        boolean=boolean,
-    )
-
-
-def _values(one: str, other: str | None) -> tuple[bool, bool, bool]:
-    """Whether two literals differ under Python's ``==``, whether one is a boolean, whether one is a list of them.
-
-    Where akshsgaur/code-reasoning-repro@6c43fa8 takes the cases of an item together, it leaves such a list out of
-    reversion as well (src/models/bedrock_claude/prompts.py, `is_boolean_output`).
-    """
-    if other is None:
-        return False, False, False
-    boolean = any(text.strip() in {"True", "False"} for text in (one, other))
-    booleans = any(_is_booleans(text) for text in (one, other))
-    return one != other and not compare(one, other).python_eq, boolean, booleans
-
-
-def _is_booleans(text: str) -> bool:
-    """Whether a literal is a list of booleans and not empty."""
-    if not text.lstrip().startswith("["):
-        return False
-    value = getattr(parse_literal(text), "value", None)
-    return isinstance(value, list) and bool(value) and all(isinstance(item, bool) for item in value)
 
 
 def _draws(asked: Questions, outcomes: VerdictTable) -> Mapping[str, Sequence[Draw | None]]:

@@ -19,25 +19,24 @@ from truegrade.errors import first_few
 from truegrade.grading.judgement import shortened
 from truegrade.grading.literals import most_frequent
 from truegrade.grading.marks import JOINED_TESTS
+from truegrade.kinds import asked_value, has_kind, kind_of
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample, graded, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,
-    ChoiceTask,
     ContestTask,
     Estimate,
     FunctionTask,
     OracleTask,
-    OutputTask,
     Problem,
     Reason,
     SuiteTask,
 )
 from truegrade.records.config import GenerationConfig
-from truegrade.records.kinds import asked_value
 from truegrade.statistics import Exchangeability, TaskTally, estimate
+from truegrade.statistics.reasoning_records import Pair
 from truegrade.statistics.windows import Window, described
 from truegrade.store import Manifest
 from truegrade.store.facts import ReplyForm, Shape, VerdictFacts, VerdictKind
@@ -278,10 +277,13 @@ def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Cau
     generation = manifest.generation
     if generation is None or not _is_shipped(generation.model):
         return []
+    tasks = [problem.task for problem in problems.values()]
+    shown_by = ((task, kind_of(task), kind_of(task).pairing(task)) for task in tasks if has_kind(task))
     programs = dict.fromkeys(
-        (problem.task.program, problem.task.pairing.shown)
-        for problem in problems.values()
-        if isinstance(problem.task, OutputTask) and problem.task.pairing is not None
+        (program, pairing.shown)
+        for task, kind, pairing in shown_by
+        if pairing is not None
+        for program in kind.programs_shown(task)
     )
     asked = Counter(kind for _, kind in programs)
     shown = Counter(kind for program, kind in programs if _was_shown(program))
@@ -324,7 +326,8 @@ def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Ca
     generation = manifest.generation
     if generation is None or not generation.model.startswith(INCLUDED_MODEL):
         return []
-    if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
+    asked = (kind_of(one.task).question(one, one.task) for one in problems.values() if has_kind(one.task))
+    if not any(isinstance(each, Pair) for each in asked):
         return []
     said = f"{generation.model} was not trained to choose between programs: use another model"
     return [caution("not-trained", said)]
@@ -518,7 +521,10 @@ def _parts(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> Map
 
 def _kind(problem: Problem) -> str:
     task = problem.task
-    pairing = task.pairing if isinstance(task, OutputTask | FunctionTask) else None
-    if pairing is not None and pairing.shown == "mutant" and isinstance(task, FunctionTask):
-        return "changed"
+    if has_kind(task):
+        pairing = kind_of(task).pairing(task)
+    else:
+        pairing = task.pairing if isinstance(task, FunctionTask) else None
+        if pairing is not None and pairing.shown == "mutant":
+            return "changed"
     return pairing.shown if pairing else "original"

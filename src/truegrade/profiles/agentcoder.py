@@ -14,7 +14,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.function_scope import IMPORT_HELPER, cut_fence, grade_in_function_scope, needed_imports
 from truegrade.profiles.harness_runs import FunctionProfile
-from truegrade.profiles.prompt_building import origin
+from truegrade.prompts.making import origin
 from truegrade.records import Answer, FunctionTask, Message, Problem, Prompt
 from truegrade.sandbox import Limits
 

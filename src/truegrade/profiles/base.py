@@ -21,8 +21,10 @@ from truegrade.extraction.parsing import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.files.json_text import OWN, line_of, read_toml
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.kinds import Context, has_kind, kind_of, problem_kind
+from truegrade.kinds import Kind as KindOf
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
-from truegrade.records.kinds import Kind, problem_kind
+from truegrade.records.kinds import Kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.tally import Scale
@@ -153,6 +155,8 @@ class Profile(ABC):
     """Version whose words the prompts still have, where grading alone has changed since; None for `version`."""
     covers: tuple[Kind, ...]
     """Kinds of problem that it has rules for, whatever the data set."""
+    everything: bool = False
+    """Whether it has rules for every kind: those that the kind itself gives."""
     judges_outside: bool = False
     """Whether tests run in another process than the program where they can: it is said where they do not."""
     only: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -214,11 +218,10 @@ class Profile(ABC):
             "origin": self.origin or Origin(how="built-in", name=self.name),
         }
 
-    @abstractmethod
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
-        """The prompt of a problem.
+        """The prompt of a problem; in the words of its kind, where a harness has none of its own.
 
         Args:
             problem: the one to solve.
@@ -228,6 +231,12 @@ class Profile(ABC):
         Raises:
             UserError: the profile has no prompt for this kind of task, or no such variant.
         """
+        name = check_variant(self, variant)
+        choices = self._kind(problem).prompts(problem.task, examples)
+        if name not in choices:
+            known = [known for known in self.variants if known in choices]
+            raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
+        return choices[name]()
 
     def answer(self, problem: Problem, completion: Completion) -> Answer:
         """Take the answer out of a completion, with bounded work; see `truegrade.extraction.parsing`.
@@ -253,9 +262,18 @@ class Profile(ABC):
             UserError: the profile does not cover the benchmark.
         """
 
-    @abstractmethod
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Whether an answer that has a value is right, and why not; programs run through the executor alone."""
+        """Whether an answer that has a value is right, and why not; as its kind judges, where none differs."""
+        return self._kind(problem).judge(problem, problem.task, answer, self.context(executor))
+
+    def context(self, executor: Executor) -> Context:
+        """What judging may use under the profile's limits."""
+        return Context(executor, lambda asked: self.cpu_s(asked or self.limits.cpu_s))
+
+    def _kind(self, problem: Problem) -> KindOf[Any]:
+        if not has_rules(self, problem_kind(problem.task), problem.benchmark):
+            raise unsupported(self, problem)
+        return kind_of(problem.task)
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """How many of the problem's tests an answer passes, for partial credit; None where they cannot be counted.
@@ -281,7 +299,8 @@ class Profile(ABC):
 
     def executes(self, problem: Problem) -> bool:
         """Whether grading this problem may run a program (else no sandbox is started)."""
-        return True
+        own = type(self).judgement is not Profile.judgement  # what the kind says holds for its own judging alone
+        return own or not has_kind(problem.task) or kind_of(problem.task).executes
 
     def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
         """Samples and passes of one task, (n, c), as this harness counts them.
@@ -295,7 +314,7 @@ class Profile(ABC):
 def has_rules(profile: Profile, kind: str, benchmark: str) -> bool:
     """Whether a harness has rules for problems of this kind in this data set."""
     known = profile.only.get(kind)
-    return kind in profile.covers and (known is None or benchmark in known)
+    return profile.everything or (kind in profile.covers and (known is None or benchmark in known))
 
 
 def coverage(profile: Profile) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.function_scope import IMPORT_HELPER, needed_imports
 from truegrade.profiles.harness_runs import FunctionProfile, grade_guarded, with_tests
-from truegrade.profiles.prompt_building import HUMANEVALPACK_STOP, base, before_stop, continuation
+from truegrade.prompts.making import HUMANEVALPACK_STOP, base, before_stop, continuation
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt
 from truegrade.sandbox import Limits
 

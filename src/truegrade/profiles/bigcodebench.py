@@ -16,7 +16,7 @@ from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.programs import stub
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.evalplus import kept_statements, longest_span, sanitized_answer
-from truegrade.profiles.prompt_building import before_stop, chat, continuation
+from truegrade.prompts.making import before_stop, chat, continuation
 from truegrade.records import Answer, Completion, Message, Problem, Prompt, Reason, SuiteTask
 from truegrade.sandbox import Limits
 

@@ -11,7 +11,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.function_scope import cut_fence, grade_in_function_scope
 from truegrade.profiles.harness_runs import FunctionProfile
-from truegrade.profiles.prompt_building import origin
+from truegrade.prompts.making import origin
 from truegrade.records import Answer, Completion, FunctionTask, Message, Problem, Prompt, Reason
 from truegrade.sandbox import Limits
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from truegrade.errors import UnknownName
 from truegrade.extraction.assertions import extract_output_answer
 from truegrade.extraction.blocks import answer_blocks
 from truegrade.extraction.choices import Choice
@@ -22,10 +20,8 @@ from truegrade.grading import marks
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened
 from truegrade.grading.marks import REVERTED
-from truegrade.grading.predictions import grade_output
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
-from truegrade.profiles.prompt_building import choice_prompts, output_prompts
-from truegrade.records import Answer, ChoiceTask, Completion, OutputTask, Problem, Prompt, Reason
+from truegrade.profiles.base import Profile, covered_task
+from truegrade.records import Answer, ChoiceTask, Completion, OutputTask, Problem, Reason
 
 # -------- `code-reasoning` and `code-reasoning-notebook`: the code of akshsgaur/code-reasoning-repro @6c43fa8.
 
@@ -193,12 +189,6 @@ class SeedRegex(Profile):
     current = False
     covers = ("output_prediction",)
 
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """The zero-shot prompt, self-contained."""
-        return output_prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
-
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """One regular expression in the first block; text that is already extracted stays as it is."""
         text = completion.text or ""
@@ -235,20 +225,6 @@ class CodeReasoning(Profile):
     """Tail of the expression that is tried outside blocks."""
     fields_pattern = True
     """Whether its second way to read a choice compiles."""
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """The repository's own words; see `variants`."""
-        name = check_variant(self, variant)
-        if isinstance(problem.task, ChoiceTask):
-            choices = choice_prompts(problem.task)
-        else:
-            choices = output_prompts(covered_task(self, problem, OutputTask))
-        if name not in choices:
-            known = [known for known in self.variants if known in choices]
-            raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
-        return choices[name]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Its regular expressions; text that is already extracted stays as it is."""
@@ -312,12 +288,6 @@ class PaperTags(Profile):
     covers = ("output_prediction",)
     variants = ("default", "one-shot")
 
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """The paper's words."""
-        return output_prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
-
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """What the last closed block says; text that is already extracted is read like a block."""
         task = covered_task(self, problem, OutputTask)
@@ -328,11 +298,3 @@ class PaperTags(Profile):
         if not blocks:
             return Answer(value=None, found="no closed block", reason=Reason.NO_ANSWER, form="answer")
         return extract_output_answer(blocks[-1].text, task.function)
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Compare two literals."""
-        return grade_output(covered_task(self, problem, OutputTask), answer)
-
-    def executes(self, problem: Problem) -> bool:
-        """Nothing is executed."""
-        return False

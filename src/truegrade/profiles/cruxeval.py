@@ -11,14 +11,11 @@ from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
 from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened
+from truegrade.kinds.input_prediction import cruxeval_input_prompts
+from truegrade.kinds.output_prediction import cruxeval_output_prompts
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.harness_runs import grade_guarded
-from truegrade.profiles.prompt_building import (
-    RenderPrompt,
-    answered_prompt,
-    cruxeval_input_prompts,
-    cruxeval_output_prompts,
-)
+from truegrade.prompts.making import RenderPrompt, answered_prompt
 from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt, Reason
 from truegrade.sandbox import Limits
 

@@ -19,7 +19,7 @@ from truegrade.grading.functions import ReferenceFailed
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.harness_runs import RELIABILITY_GUARD
-from truegrade.profiles.prompt_building import base, before_stop, chat, origin
+from truegrade.prompts.making import base, before_stop, chat, origin
 from truegrade.records import Answer, Completion, Message, OracleTask, Problem, Prompt, Reason
 from truegrade.sandbox import Limits
 

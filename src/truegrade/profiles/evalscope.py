@@ -28,7 +28,8 @@ from truegrade.profiles.contest_profile import (
     timed,
 )
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
-from truegrade.profiles.prompt_building import chat, origin, question
+from truegrade.profiles.prompt_building import question
+from truegrade.prompts.making import chat, origin
 from truegrade.records import (
     Answer,
     Completion,

@@ -12,7 +12,7 @@ from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.references import References
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
-from truegrade.profiles.prompt_building import chat
+from truegrade.prompts.making import chat
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt, Reason
 from truegrade.records.kinds import Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from truegrade.profiles.harness_runs import FunctionProfile
-from truegrade.profiles.prompt_building import CODEX_STOP, continuation
+from truegrade.prompts.making import CODEX_STOP, continuation
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
 from truegrade.sandbox import Limits
 

@@ -15,7 +15,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.harness_runs import FunctionProfile
-from truegrade.profiles.prompt_building import chat
+from truegrade.prompts.making import chat
 from truegrade.records import Answer, FunctionTask, Problem, Prompt
 from truegrade.sandbox import Limits
 

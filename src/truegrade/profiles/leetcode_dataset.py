@@ -10,7 +10,7 @@ from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import called_class, method_call
 from truegrade.profiles.evalplus import longest_span
 from truegrade.profiles.harness_runs import FunctionProfile, grade_guarded
-from truegrade.profiles.prompt_building import as_stored
+from truegrade.prompts.making import as_stored
 from truegrade.records import Answer, FunctionTask, Problem, Prompt
 from truegrade.sandbox import Limits
 

@@ -10,7 +10,7 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, covered_task
 from truegrade.profiles.cruxeval import published_prompt
-from truegrade.profiles.prompt_building import continuation
+from truegrade.prompts.making import continuation
 from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt
 from truegrade.sandbox import Limits
 

@@ -17,13 +17,6 @@ import msgspec
 
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
-from truegrade.extraction.assertions import (
-    extract_input,
-    extract_input_answer,
-    extract_output,
-    extract_output_answer,
-)
-from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.parsing import NotLiteral, parse_literal
 from truegrade.extraction.programs import SAID_NOT_TO_USE, extract_continuation, extract_program
@@ -37,43 +30,31 @@ from truegrade.grading.functions import (
 )
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import DISOWNED, READS_TESTS
-from truegrade.grading.predictions import grade_choice, grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class, own_part
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import reads_tests
+from truegrade.kinds import has_kind, kind_of
+from truegrade.kinds.execution_choice import ExecutionChoice
+from truegrade.kinds.input_prediction import InputPrediction
+from truegrade.kinds.output_prediction import OutputPrediction
 from truegrade.patterns import pattern
 from truegrade.profiles.base import NO_EXAMPLES, Profile
 from truegrade.profiles.prompt_building import (
-    CHOICE_VARIANTS,
-    CODEX_STOP,
-    CRUXEVAL_VARIANTS,
-    PREDICTION_VARIANTS,
-    RenderPrompt,
-    as_stored,
-    chat,
-    choice_prompts,
-    continuation,
-    input_prompts,
-    origin,
-    output_prompts,
     question,
     repair_prompts,
 )
+from truegrade.prompts.making import CODEX_STOP, RenderPrompt, as_stored, chat, continuation, origin
 from truegrade.records import (
     Answer,
     CasesTask,
-    ChoiceTask,
     Completion,
     ContestTask,
     FunctionTask,
-    InputTask,
     OracleTask,
-    OutputTask,
     Problem,
     Prompt,
     Reason,
     SuiteTask,
-    Task,
 )
 from truegrade.records.kinds import KINDS
 from truegrade.sandbox import Limits
@@ -84,10 +65,10 @@ if TYPE_CHECKING:  # what grades suites of unit tests is imported where one is g
 # ------------- How `strict` words each kind of task, and the variants one may ask for with ``-T prompt=NAME``.
 
 
-VARIANTS: tuple[str, ...] = (
+VARIANTS: tuple[str, ...] = tuple(dict.fromkeys((
     *("default", "base", "paper", "one-shot", "one-shot-base"),
-    *dict.fromkeys((*PREDICTION_VARIANTS, *CHOICE_VARIANTS, *CRUXEVAL_VARIANTS)),
-)
+    *OutputPrediction.variants, *InputPrediction.variants, *ExecutionChoice.variants,
+)))  # fmt: skip
 
 _MBPP_SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
 """Worked examples of the MBPP paper's prompt (google-research/google-research mbpp/README.md)."""
@@ -114,14 +95,10 @@ def render_prompt(problem: Problem, variant: str | None, examples: Mapping[str, 
 
 def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
     task = problem.task
-    if isinstance(task, OutputTask):
-        return output_prompts(task)
-    if isinstance(task, ChoiceTask):
-        return choice_prompts(task)
+    if has_kind(task):
+        return dict(kind_of(task).prompts(task, examples))
     if isinstance(task, ContestTask):
         return {"default": lambda: question("lcb.official.chat.user", task, system="lcb.official.system")}
-    if isinstance(task, InputTask):
-        return input_prompts(task)
     if isinstance(task, SuiteTask):
         return _suite_prompts(task)
     return _code_prompts(task, examples)
@@ -195,6 +172,7 @@ class Strict(Profile):
     version = "6"
     prompt_version = "1"
     covers = KINDS
+    everything = True
     judges_outside = True
     variants = VARIANTS
     limits = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
@@ -219,8 +197,8 @@ class Strict(Profile):
         """Take the answer out of a reply, a continuation, a program or an already extracted answer."""
         text = completion.text or ""
         task = problem.task
-        if isinstance(task, OutputTask | InputTask | ChoiceTask):
-            return _given(task, text) if completion.form == "answer" else _replied(task, text)
+        if has_kind(task):
+            return kind_of(task).extract(task, completion)
         if completion.form == "program" or (isinstance(task, ContestTask) and completion.form == "answer"):
             return Answer(value=text.removeprefix("\ufeff"), found="as given: a whole program", form="program")
         if isinstance(task, ContestTask):
@@ -242,8 +220,8 @@ class Strict(Profile):
 
     def _judged(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         task = problem.task
-        if isinstance(task, OutputTask | InputTask | ChoiceTask):
-            return _predicted(task, answer, executor)
+        if has_kind(task):
+            return kind_of(task).judge(problem, task, answer, self.context(executor))
         if isinstance(task, ContestTask):
             return _contest_judgement(task, answer, executor)
         cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
@@ -278,8 +256,8 @@ class Strict(Profile):
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Tests of contests and suites, inputs of plus sets, top-level asserts of functions; no predictions."""
         task = problem.task
-        if isinstance(task, OutputTask | InputTask | ChoiceTask):
-            return None
+        if has_kind(task):
+            return kind_of(task).count(problem, task, answer, self.context(executor))
         if isinstance(task, ContestTask):
             from truegrade.grading.contests.separate import count_passed  # which others would wait for
             from truegrade.grading.contests.tests import UndecodableTests, decode
@@ -312,7 +290,8 @@ class Strict(Profile):
 
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """The number of problems whose own output no reply can state, since it would not be read as a literal."""
-        stated = [outputs for problem in problems if (outputs := _outputs(problem.task))]
+        tasks = [problem.task for problem in problems]
+        stated = [outputs for task in tasks if has_kind(task) and (outputs := kind_of(task).outputs(task))]
         unread = Counter(why for outputs in stated if (why := _why_unread(outputs)) is not None)
         if not unread:
             return []
@@ -322,7 +301,8 @@ class Strict(Profile):
 
     def executes(self, problem: Problem) -> bool:
         """Predicted outputs and choices are graded without running anything."""
-        return not isinstance(problem.task, OutputTask | ChoiceTask)
+        task = problem.task
+        return kind_of(task).executes if has_kind(task) else True
 
 
 def _reads_tests(task: SuiteTask, program: str) -> bool:
@@ -334,43 +314,9 @@ def _reads_tests(task: SuiteTask, program: str) -> bool:
     return reads_tests(written, own, imported="__main__" not in tests and "runpy" not in tests)
 
 
-def _outputs(task: Task) -> tuple[str, ...]:
-    """The values that replies to a problem are to state."""
-    if isinstance(task, ChoiceTask):
-        return task.expected
-    return (task.expected,) if isinstance(task, OutputTask) else ()
-
-
 def _why_unread(outputs: Iterable[str]) -> str | None:
     """Why one of these values is read in no reply; None if all are."""
     return next((found.why for found in map(parse_literal, outputs) if isinstance(found, NotLiteral)), None)
-
-
-def _replied(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
-    """What a reply predicts."""
-    if isinstance(task, OutputTask):
-        return extract_output(text, *task.claimed)
-    if isinstance(task, InputTask):
-        return extract_input(text, task.function, task.program)
-    return extract_choice(text, task.function, task.arguments)
-
-
-def _given(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
-    """What text that somebody already extracted predicts."""
-    if isinstance(task, OutputTask):
-        return extract_output_answer(text, asked=task.claimed)
-    if isinstance(task, InputTask):
-        return extract_input_answer(text, program=task.program)
-    return extract_choice_answer(text)
-
-
-def _predicted(task: OutputTask | InputTask | ChoiceTask, answer: Answer, executor: Executor) -> Judgement:
-    """Only a predicted input needs its program run."""
-    if isinstance(task, OutputTask):
-        return grade_output(task, answer)
-    if isinstance(task, InputTask):
-        return grade_input(task, answer, executor)
-    return grade_choice(task, answer)
 
 
 def _contest_judgement(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:

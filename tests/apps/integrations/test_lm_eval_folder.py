@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from truegrade.apps.integrations.lm_eval import GraderName, grade, metric_names, process_results, write_task
 from truegrade.cli import main
 from truegrade.errors import UserError
-from truegrade.profiles.prompt_building import CODEX_STOP
+from truegrade.prompts.making import CODEX_STOP
 
 
 @pytest.fixture(autouse=True)

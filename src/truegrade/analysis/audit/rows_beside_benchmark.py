@@ -22,14 +22,12 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.extraction.contest_programs import first_pair, last_pair, shown_samples
 from truegrade.files.json_text import convert
+from truegrade.kinds import has_kind, kind_of
 from truegrade.records import (
     CasesTask,
-    ChoiceTask,
     ContestTask,
     FunctionTask,
-    InputTask,
     OracleTask,
-    OutputTask,
     Problem,
 )
 from truegrade.store.importers.execution_reasoning import answers
@@ -285,14 +283,11 @@ def differences(fields: Mapping[str, Any], problem: Problem) -> Iterator[FieldDi
 def _upstream(problem: Problem) -> Iterator[tuple[Part, str, str]]:
     """What upstream stores under the names that published files keep."""
     task = problem.task
-    if isinstance(task, OutputTask | InputTask):
-        yield "prompt", "code", task.program
+    if has_kind(task):
+        yield from kind_of(task).upstream(task)
         return
     if isinstance(task, ContestTask):
         yield "prompt", "question_content", task.question
-        return
-    if isinstance(task, ChoiceTask):
-        yield "prompt", "code", task.programs["AB".index(task.original)]
         return
     if isinstance(task, CasesTask):
         yield "prompt", "buggy", task.buggy

@@ -31,12 +31,12 @@ from truegrade.apps.evolve.training.lessons import Lesson, Trained, Trainer, Tra
 from truegrade.errors import ModelError, SandboxError, TruegradeError, UserError
 from truegrade.files.json_text import encode, read_json
 from truegrade.grading.executor import Executor
+from truegrade.kinds import problem_kind
 from truegrade.models.local import Generated, adapter_sha256
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile, find_profile
 from truegrade.records import Completion, FunctionTask, Problem, Prompt, Reason, Verdict, sha256_json
 from truegrade.records.config import Sampling
-from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Sandbox
 from truegrade.store.manifest import write_atomically
 

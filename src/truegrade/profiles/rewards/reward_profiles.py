@@ -14,13 +14,13 @@ from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.tests_forms import tests_of
+from truegrade.kinds import problem_kind
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, unsupported
 from truegrade.profiles.base import has_rules as covers_kind
 from truegrade.profiles.contest_profile import ContestProfile, timed
 from truegrade.profiles.livecodebench import official_prompt
 from truegrade.profiles.strict import render_prompt
 from truegrade.records import Answer, Completion, ContestTask, FunctionTask, Problem, Prompt, Reason
-from truegrade.records.kinds import problem_kind
 
 # ---------------------- What the rewards made of LiveCodeBench's grader share: fences, and no run without one.
 

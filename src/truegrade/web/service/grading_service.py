@@ -18,11 +18,11 @@ from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
 from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
 from truegrade.grading.marks import JOINED_TESTS, TAMPERING
+from truegrade.kinds import problem_kind
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.base import has_rules
 from truegrade.records import Completion, Problem, Reason, Verdict
-from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits
 from truegrade.sandbox.limits import usable_cores
 from truegrade.web.application import BodyRoom, Client

@@ -26,6 +26,7 @@ from truegrade.grading.attempts import attempts
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import READS_TESTS
 from truegrade.grading.tests_forms import entry_point_of, first_tests
+from truegrade.kinds import problem_kind
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
@@ -41,7 +42,6 @@ from truegrade.records import (
     Verdict,
     sha256_json,
 )
-from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.modes import CodeCache
 from truegrade.web.messages import (
