@@ -21,10 +21,10 @@ from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
 from truegrade.apps.assay.probes.mutants import mutants
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.attempts import attempts
+from truegrade.kinds import problem_kind
 from truegrade.profiles import open_profile
 from truegrade.profiles.base import Profile, has_rules
 from truegrade.records import Completion, ContestTask, Form, FunctionTask, Problem
-from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.statistics.intervals import wilson
 
