@@ -16,7 +16,7 @@ from truegrade.models.base import generate_sample
 from truegrade.models.embedded import LONG, MOST_PROCESSES, EmbeddedEngine
 from truegrade.models.micro.decoding import DecoderProcess, DecodingJob, TokenSampler
 from truegrade.models.micro.llama import ROWS
-from truegrade.profiles.strict import render_prompt
+from truegrade.profiles.strict import Strict
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -67,7 +67,7 @@ CALLS = (
 def test_the_shipped_model_writes_what_it_always_wrote(make_request):
     """Where the likeliest token is far ahead of the next, so that no order of a sum decides."""
     problems = load_benchmark("micro-repair", None, {"size": "12"}).problems
-    repairs = [render_prompt(problem, None, {}).messages[0].content for problem in problems]
+    repairs = [Strict().render_prompt(problem).messages[0].content for problem in problems]
     predictions = [
         prompts.render("exec.prediction.zero_shot", program=f"def f(a1):\n    return {body}", fn="f", args=args)
         for body, args in CALLS

@@ -8,7 +8,7 @@ from truegrade.kinds.execution_choice import KIND as CHOICES
 from truegrade.kinds.input_prediction import KIND as INPUTS
 from truegrade.kinds.output_prediction import output_prompts
 from truegrade.profiles import open_profile
-from truegrade.profiles.strict import VARIANTS
+from truegrade.profiles.strict import Strict
 from truegrade.records import ChoiceTask, InputTask, OutputTask, Problem
 
 PROGRAM = "def f(x):\n    return x\n"
@@ -94,7 +94,7 @@ def test_every_variant_is_tested_and_listed():
     assert list(output_prompts(OUTPUT)) == list(OUTPUT_TEXTS)
     assert list(CHOICES.prompts(CHOICE, {})) == list(CHOICE_TEXTS)
     assert list(INPUTS.prompts(INPUT, {})) == list(INPUT_TEXTS)
-    assert {*OUTPUT_TEXTS, *CHOICE_TEXTS, *INPUT_TEXTS} <= set(VARIANTS)
+    assert {*OUTPUT_TEXTS, *CHOICE_TEXTS, *INPUT_TEXTS} <= set(Strict.variants)
 
 
 def test_the_programs_are_inserted_as_stored_and_the_call_once():

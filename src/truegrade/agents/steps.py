@@ -13,17 +13,14 @@ from typing import Literal
 
 import msgspec
 
+from truegrade.kinds import kind_of
 from truegrade.models.base import Reply
 from truegrade.records import (
     SCHEMA_VERSION,
-    ContestTask,
-    FunctionTask,
     Message,
-    OracleTask,
     Problem,
     Reason,
     SampleKey,
-    SuiteTask,
 )
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
@@ -202,20 +199,13 @@ class VisibleProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 def visible_problem(problem: Problem) -> VisibleProblem:
     """The part of a problem that an agent is given."""
-    kind = str(problem.task.__struct_config__.tag)
-    match problem.task:
-        case FunctionTask() | OracleTask() as task:
-            shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
-        case SuiteTask() as task:
-            shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
-            shown |= {"module": task.module}
-        case ContestTask(question=question):
-            shown = {"text": question}
-        case _:
-            shown = {}
-    return VisibleProblem(id=problem.id, benchmark=problem.benchmark, kind=kind, **shown)
+    tag, shown = str(problem.task.__struct_config__.tag), kind_of(problem.task).shown(problem.task)
+    return VisibleProblem(
+        id=problem.id, benchmark=problem.benchmark, kind=tag, text=shown.text, entry_point=shown.entry_point,
+        prefix=shown.prefix, module=shown.module,
+    )  # fmt: skip
 
 
 def prompt_tests(problem: Problem) -> tuple[str, ...]:
     """The tests that the data set means a prompt to show (MBPP); none for most."""
-    return problem.task.shown_tests if isinstance(problem.task, FunctionTask | OracleTask) else ()
+    return kind_of(problem.task).shown(problem.task).tests

@@ -21,7 +21,8 @@ from truegrade.errors import UserError, first_few
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
 from truegrade.files.json_text import encode, read_json
-from truegrade.records import ContestTask, Problem
+from truegrade.kinds import kind_of
+from truegrade.records import Problem
 from truegrade.store.manifest import TrainingData, write_atomically
 
 FILE = "learned_from.json"
@@ -50,7 +51,7 @@ class LearnedFrom(msgspec.Struct, frozen=True, kw_only=True):
 
     def has(self, problem: Problem) -> bool:
         """Whether it learned from a program of a problem."""
-        asked = _hashes(_texts(problem))
+        asked = _hashes(kind_of(problem.task).learnable(problem.task))
         return any(set(getattr(self, kind)) & set(getattr(asked, kind)) for kind in _KINDS)
 
 
@@ -74,7 +75,7 @@ def learned_from(benchmark: str, problems: Sequence[Problem], more_programs: Ite
         problems: those that were trained on.
         more_programs: sources of further programs that were, such as replies that a grader passed.
     """
-    texts = [text for problem in problems for text in _texts(problem)]
+    texts = [text for problem in problems for text in kind_of(problem.task).learnable(problem.task)]
     found = _hashes([*texts, *more_programs])
     return msgspec.structs.replace(found, benchmark=benchmark, problems=tuple(problem.id for problem in problems))
 
@@ -215,13 +216,3 @@ def _hashes(texts: Iterable[str]) -> LearnedFrom:
         programs=tuple(sorted({program_identity(source) for source in sources})),
         name_free=tuple(sorted({name_free_identity(source) for source in sources})),
     )
-
-
-def _texts(problem: Problem) -> list[str]:
-    """The programs of a problem, and a contest's question, whose programs few data sets hold."""
-    task = problem.task
-    single = [getattr(task, field, UNSET) for field in ("buggy", "reference", "program")]
-    question = [task.question] if isinstance(task, ContestTask) else []
-    return [
-        text for text in (*single, *getattr(task, "programs", ()), *question) if isinstance(text, str) and text
-    ]

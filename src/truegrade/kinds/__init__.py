@@ -5,33 +5,21 @@ Nothing else decides by the type of a task, but for what a harness does otherwis
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from truegrade.kinds.base import CallClaim, Context, Kind, TaskT
-from truegrade.records import (
-    CasesTask,
-    ChoiceTask,
-    ContestTask,
-    FunctionTask,
-    InputTask,
-    OracleTask,
-    OutputTask,
-    SuiteTask,
-    Task,
-)
+from truegrade.kinds.base import CallClaim, Context, Kept, Kind, TaskT
 from truegrade.registry import Registry
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
 
 __all__ = [
     "KINDS",
     "CallClaim",
     "Context",
+    "Kept",
     "Kind",
     "asked_value",
-    "has_kind",
+    "built_in_kinds",
     "kind_of",
     "problem_kind",
     "register",
@@ -40,9 +28,14 @@ __all__ = [
 KINDS = Registry[Kind[Any]](
     "kind",
     {
-        "execution_choice": "truegrade.kinds.execution_choice:KIND",
-        "input_prediction": "truegrade.kinds.input_prediction:KIND",
+        "function": "truegrade.kinds.function:KIND",
+        "oracle": "truegrade.kinds.oracle:KIND",
+        "cases": "truegrade.kinds.repair:KIND",
+        "suite": "truegrade.kinds.suite:KIND",
+        "contest": "truegrade.kinds.contest:KIND",
         "output_prediction": "truegrade.kinds.output_prediction:KIND",
+        "input_prediction": "truegrade.kinds.input_prediction:KIND",
+        "execution_choice": "truegrade.kinds.execution_choice:KIND",
     },
     lambda thing: None if isinstance(thing, Kind) else "is no truegrade.kinds.Kind",
     named=lambda kind: kind.names[0],
@@ -60,19 +53,10 @@ def register(kind: Kind[TaskT]) -> Kind[TaskT]:
     return kind
 
 
-def has_kind(task: object) -> TypeIs[OutputTask | InputTask | ChoiceTask]:
-    """Whether the kind of a task has an object here: until all have, the others are told by their types."""
-    return type(task) in _REGISTERED or _tag(task) in KINDS.built_in
-
-
 def kind_of(task: object) -> Kind[Any]:
     """The kind of a problem's task."""
     known = _REGISTERED.get(type(task))
-    return _by_tag(_tag(task)) if known is None else known
-
-
-def _tag(task: object) -> str:
-    return str(task.__struct_config__.tag)  # type: ignore[attr-defined]
+    return _by_tag(str(task.__struct_config__.tag)) if known is None else known  # type: ignore[attr-defined]
 
 
 @cache
@@ -80,25 +64,16 @@ def _by_tag(tag: str) -> Kind[Any]:
     return KINDS.known(tag).value
 
 
-_KIND_OF: dict[type, str] = {
-    OracleTask: "oracle",
-    CasesTask: "repair",
-    ContestTask: "contest",
-    SuiteTask: "suite",
-}
+def built_in_kinds() -> Iterator[Kind[Any]]:
+    """Every kind of the table."""
+    return map(_by_tag, KINDS.built_in)
 
 
-def asked_value(task: Task) -> str | None:
+def asked_value(task: object) -> str | None:
     """The right answer where a value is asked for, as a literal; of a choice about its first program."""
-    return next(iter(kind_of(task).outputs(task)), None) if has_kind(task) else None
+    return next(iter(kind_of(task).outputs(task)), None)
 
 
-def problem_kind(task: Task) -> str:
+def problem_kind(task: object) -> str:
     """What a problem asks: a name that profiles cover."""
-    if has_kind(task):
-        return kind_of(task).name(task)
-    if isinstance(task, FunctionTask | CasesTask) and task.buggy:
-        return "repair"
-    if isinstance(task, FunctionTask):
-        return "function" if task.prefix else "description"
-    return _KIND_OF[type(task)]
+    return kind_of(task).name(task)

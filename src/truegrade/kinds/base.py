@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.programs import assemble
 from truegrade.prompts.making import RenderPrompt
-from truegrade.records import Answer, Completion, Pairing, Problem
+from truegrade.records import Answer, Completion, Pairing, Problem, Prompt
 from truegrade.statistics.reasoning_records import Pair, PredictionPrompt
 
 TaskT = TypeVar("TaskT")
+MadeT = TypeVar("MadeT")
 UpstreamField = tuple[Literal["prompt", "reference", "test"], str, str]
 """Part of a problem, name of the field that others store it in, and its text."""
+
+
+class Kept:
+    """One object of each maker, made when it is first asked for; threads share it."""
+
+    def __init__(self) -> None:
+        self._made: dict[Callable[[], Any], Any] = {}
+
+    def __call__(self, make: Callable[[], MadeT]) -> MadeT:
+        """What ``make`` made the first time."""
+        found: MadeT = self._made[make] if make in self._made else self._made.setdefault(make, make())
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +40,8 @@ class Context:
     executor: Executor
     cpu_s: Callable[[float | None], float]
     """CPU seconds in force where a problem asks for so many, or for none of its own."""
+    kept: Kept
+    """What kinds keep from one judgement to the next, such as what a reference returns."""
 
 
 class CallClaim(NamedTuple):
@@ -36,6 +54,32 @@ class CallClaim(NamedTuple):
     def assertion(self) -> str:
         """``assert CALL == VALUE``."""
         return f"assert {self.call} == {self.value}"
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a problem anybody may see: neither reference nor tests nor inputs."""
+
+    text: str = ""
+    """The words of the data set; empty where a problem has none."""
+    entry_point: str = ""
+    """The function or class to write; empty where there is none."""
+    prefix: str = ""
+    """Code that stands before a body-only answer."""
+    module: str = ""
+    """Name by which tests import the program; empty where they do not."""
+    tests: tuple[str, ...] = ()
+    """Tests that the data set means a prompt to show."""
+
+
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """What judging a problem takes besides what a profile allows."""
+
+    packages: tuple[str, ...] = ()
+    """Installed packages, beside those of the problem."""
+    processes: int = 0
+    """Processes that the program may start."""
+    cpu_s: float | None = None
+    """CPU seconds where the ordinary limit is too low for the reference."""
 
 
 class Kind(Generic[TaskT]):
@@ -51,12 +95,18 @@ class Kind(Generic[TaskT]):
     """Of the programs, as a fence names it."""
     executes: ClassVar[bool] = True
     """Whether judging may run a program."""
+    inside: ClassVar[bool] = False
+    """Whether tests may run in the program's process, where a verdict can be forged."""
     variants: tuple[str, ...] = ("default",)
-    """Every prompt that one of its problems may have."""
+    """Every prompt that one of its problems may have under `strict`."""
 
     def name(self, task: TaskT) -> str:
         """Which of `names` a problem is."""
         return self.names[0]
+
+    def shown(self, task: TaskT) -> Shown:
+        """What of it anybody may see."""
+        return Shown()
 
     # asking
 
@@ -64,11 +114,31 @@ class Kind(Generic[TaskT]):
         """The prompts under `strict`, by variant; ``default`` is one of them."""
         raise NotImplementedError
 
+    def continues(self, task: TaskT, prompt: Prompt) -> bool:
+        """Whether what a model answers is put behind the prompt's own code."""
+        return prompt.style == "text" and self.gives == "program"
+
     # answering
 
     def extract(self, task: TaskT, completion: Completion) -> Answer:
         """The answer in a completion; pure, and bounded as `Profile.answer` says."""
         raise NotImplementedError
+
+    def prefix(self, task: TaskT) -> str:
+        """Trusted code that stands before a body-only answer; empty where an answer is whole."""
+        return getattr(task, "prefix", "")
+
+    def begun(self, task: TaskT) -> str:
+        """Code with which a program begins and a prompt may end."""
+        return self.prefix(task) or getattr(task, "prompt", "")
+
+    def program(self, task: TaskT, answer: Answer) -> str:
+        """The program that an answer with a value makes."""
+        return assemble(self.prefix(task), answer)
+
+    def buggy(self, task: TaskT) -> str:
+        """The program that is to be repaired; empty where none is."""
+        return ""
 
     def reference(self, task: TaskT) -> str | CallClaim | None:
         """What a perfect model answers: a program, or the value of a call; None where the data set has none."""
@@ -76,12 +146,20 @@ class Kind(Generic[TaskT]):
 
     # judging
 
+    def needs(self, task: TaskT) -> Needs:
+        """What judging takes."""
+        return Needs(cpu_s=getattr(task, "cpu_s", None))
+
     def judge(self, problem: Problem, task: TaskT, answer: Answer, context: Context) -> Judgement:
         """Whether an answer that has a value is right."""
         raise NotImplementedError
 
     def count(self, problem: Problem, task: TaskT, answer: Answer, context: Context) -> TestCount | None:
         """How many tests it passes; None where they cannot be counted."""
+        return None
+
+    def reversal(self, problem: Problem, task: TaskT) -> Problem | None:
+        """The problem with the tests of the one it is paired with; None where it is paired with none."""
         return None
 
     # counting
@@ -103,6 +181,11 @@ class Kind(Generic[TaskT]):
     def upstream(self, task: TaskT) -> Iterator[UpstreamField]:
         """Part, field and text, as files published by others have them."""
         return iter(())
+
+    def learnable(self, task: TaskT) -> tuple[str, ...]:
+        """Texts by which it is found out that a model was trained on the problem: its programs."""
+        fields = (getattr(task, name, None) for name in ("buggy", "reference", "program"))
+        return tuple(text for text in (*fields, *getattr(task, "programs", ())) if text and isinstance(text, str))
 
     def programs_shown(self, task: TaskT) -> tuple[str, ...]:
         """Programs in the prompt, by which what a model was trained on is known."""

@@ -26,19 +26,13 @@ from textwrap import indent
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import Fault, Parser, is_literal, parse_expression, unix_newlines
 from truegrade.grading.literals import most_frequent
-from truegrade.grading.programs import own_part
-from truegrade.kinds import CallClaim, asked_value, has_kind, kind_of
+from truegrade.kinds import CallClaim, asked_value, kind_of
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import (
     Attempt,
-    CasesTask,
-    ContestTask,
-    FunctionTask,
-    OracleTask,
     Problem,
     Prompt,
     SampleKey,
-    SuiteTask,
 )
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -480,21 +474,13 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
 
 def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
-    if has_kind(problem.task):
-        kind = kind_of(problem.task)
-        known = kind.reference(problem.task)
-        if isinstance(known, CallClaim):
-            return claim_in_form(prompt_text(prompt), known)
-        return _code(prompt, known, kind.language) if known else NO_REFERENCE
-    match problem.task:
-        case SuiteTask() as task:
-            return _code(prompt, _continuation(prompt, own_part(task), task))
-        case FunctionTask(reference=reference) | OracleTask(reference=reference):
-            return _code(prompt, _continuation(prompt, reference, problem.task))
-        case CasesTask(reference=reference):
-            return _code(prompt, reference)
-        case ContestTask(reference=reference):
-            return _code(prompt, reference) if reference else NO_REFERENCE
+    kind = kind_of(problem.task)
+    known = kind.reference(problem.task)
+    if isinstance(known, CallClaim):
+        return claim_in_form(prompt_text(prompt), known)
+    if not known:
+        return NO_REFERENCE
+    return _code(prompt, _continuation(prompt, known, kind.begun(problem.task)), kind.language)
 
 
 def _constant(value: str, problem: Problem, prompt: Prompt) -> str:
@@ -532,10 +518,9 @@ def _empty(prompt: Prompt) -> str:
 
 def _buggy(problem: Problem, prompt: Prompt) -> str:
     """The program to repair, as it was given."""
-    task = problem.task
-    if isinstance(task, FunctionTask) and task.buggy:
-        return _code(prompt, _continuation(prompt, task.buggy, task))
-    return _code(prompt, task.buggy) if isinstance(task, CasesTask) else NO_PROGRAM
+    kind = kind_of(problem.task)
+    given = kind.buggy(problem.task)
+    return _code(prompt, _continuation(prompt, given, kind.begun(problem.task))) if given else NO_PROGRAM
 
 
 def prompt_text(prompt: Prompt) -> str:
@@ -548,9 +533,9 @@ def continues(prompt: Prompt) -> bool:
     return prompt.style == "text" or prompt.messages[-1].role == "assistant"
 
 
-def _continuation(prompt: Prompt, code: str, task: FunctionTask | OracleTask | SuiteTask) -> str:
+def _continuation(prompt: Prompt, code: str, begun: str) -> str:
     """The part of a program that the prompt lacks, where the prompt ends with the code it starts with."""
-    begun = (task.prefix or task.prompt).rstrip()
+    begun = begun.rstrip()
     if not (begun and continues(prompt) and code.startswith(begun)):
         return code
     if not prompt_text(prompt).rstrip().endswith(begun):

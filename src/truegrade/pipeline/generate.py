@@ -15,18 +15,15 @@ import msgspec
 
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord, TruegradeError
+from truegrade.kinds import kind_of
 from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
 from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.verdicts import Progress
 from truegrade.records import (
-    CasesTask,
     Completion,
-    FunctionTask,
-    OracleTask,
     Problem,
     Prompt,
     SampleKey,
-    SuiteTask,
 )
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
@@ -293,8 +290,7 @@ def completion_of(
     seed: int | None = None,
 ) -> Completion:
     """The record of a reply; whatever continues a text for base models is marked as such."""
-    of_programs = FunctionTask | OracleTask | CasesTask | SuiteTask
-    continues = prompt.style == "text" and isinstance(problem.task, of_programs)
+    continues = kind_of(problem.task).continues(problem.task, prompt)
     return Completion(
         benchmark=problem.benchmark,
         dataset_sha256=problem.dataset_sha256,

@@ -16,9 +16,10 @@ from truegrade.benchmarks import known_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.datasets.learned import AdapterPast
 from truegrade.errors import UserError
+from truegrade.kinds import kind_of
 from truegrade.models.local import ARGUMENT, recorded_arguments
 from truegrade.pipeline.verdicts import Progress
-from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask, sha256_json
+from truegrade.records import Completion, ContestTask, Problem, sha256_json
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import sample_hash
@@ -207,10 +208,8 @@ def questions_of(loaded: Benchmark) -> dict[str, str]:
 
 def _wordings(loaded: Benchmark) -> dict[str, str]:
     """The words of each question that is put in words."""
-    tasks = {problem.id: problem.task for problem in loaded.problems}
-    worded = FunctionTask | OracleTask | SuiteTask
-    written = {name: task.prompt for name, task in tasks.items() if isinstance(task, worded)}
-    return written | {name: task.question for name, task in tasks.items() if isinstance(task, ContestTask)}
+    words = {problem.id: kind_of(problem.task).shown(problem.task).text for problem in loaded.problems}
+    return {name: text for name, text in words.items() if text}
 
 
 _IDS = (

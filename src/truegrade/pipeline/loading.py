@@ -32,7 +32,7 @@ from truegrade.errors import (
     UserError,
     first_few,
 )
-from truegrade.kinds import has_kind, kind_of
+from truegrade.kinds import kind_of
 from truegrade.models import providers
 from truegrade.profiles import Profile
 from truegrade.records import Problem
@@ -247,8 +247,8 @@ def select(
 
 def unit_of(problem: Problem) -> str:
     """What a limit counts: the program, with all its calls, mutants and orders, or else the problem."""
-    task = problem.task
-    pairing = kind_of(task).pairing(task) if has_kind(task) else None
+    kind = kind_of(problem.task)
+    pairing = kind.pairing(problem.task) if kind.gives == "value" else None
     return problem.id if pairing is None else pairing.item
 
 

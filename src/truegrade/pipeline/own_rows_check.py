@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import starmap
 
 from truegrade.errors import UserError
-from truegrade.grading.programs import own_part
+from truegrade.kinds import kind_of
 from truegrade.pipeline.grade import Grader
 from truegrade.profiles import find_profile
-from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
+from truegrade.records import Completion, Problem, Reason, Verdict
 
 _SHOWN = 5
 _NEVER_RUNS = frozenset({Reason.SYNTAX_ERROR, Reason.NO_CODE})
@@ -42,8 +42,7 @@ def rows_at_fault(problems: Iterable[Problem], grader: Grader) -> dict[str, str]
 
 def _programs(problem: Problem) -> Iterator[tuple[int, str]]:
     """The reference as an answer, numbered -1, and the wrong programs with their places."""
-    task = problem.task
-    reference = own_part(task) if isinstance(task, SuiteTask) else getattr(task, "reference", None)
+    reference = kind_of(problem.task).reference(problem.task)
     if isinstance(reference, str):
         yield -1, reference
     yield from enumerate(problem.wrong)

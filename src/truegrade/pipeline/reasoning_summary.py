@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
-from truegrade.kinds import has_kind, kind_of
+from truegrade.kinds import kind_of
 from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample
-from truegrade.records import UNANSWERED, FunctionTask, Pairing, Problem, Reason
+from truegrade.records import UNANSWERED, Problem, Reason
 from truegrade.statistics.budgets import BudgetCurve, SizedReply, budget_curve
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_changed, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
@@ -31,15 +31,15 @@ def questions(problems: Iterable[Problem]) -> Questions:
     """Find the problems of prediction and choice; a program without a pairing is an original with one call."""
     found = Questions([], [], [], {})
     for problem in problems:
-        if has_kind(problem.task):
-            asked = kind_of(problem.task).question(problem, problem.task)
-            if isinstance(asked, Pair):
-                found.pairs.append(asked)
-            elif asked is not None:
-                found.programs.append(asked)
-        elif isinstance(problem.task, FunctionTask) and problem.task.pairing is not None:
-            found.changed.append(_changed(problem, problem.task.pairing))
-            found.tags.setdefault(problem.task.pairing.item, {}).update(problem.tags)
+        kind = kind_of(problem.task)
+        asked = kind.question(problem, problem.task)
+        if isinstance(asked, Pair):
+            found.pairs.append(asked)
+        elif asked is not None and kind.gives == "value":
+            found.programs.append(asked)
+        elif asked is not None:
+            found.changed.append(asked)
+            found.tags.setdefault(asked.item, {}).update(problem.tags)
     return found
 
 
@@ -53,13 +53,6 @@ def reasoning(
     if asked.changed:
         return ReasoningSummary(changed=summarise_changed(asked.changed, asked.tags, draws, cutoff))
     return summarise_reasoning(asked.programs, asked.pairs, draws, ks)
-
-
-def _changed(problem: Problem, pairing: Pairing) -> PredictionPrompt:
-    return PredictionPrompt(
-        id=problem.id, cluster=problem.cluster, item=pairing.item, case=pairing.case, shown=pairing.shown,
-        mutation=pairing.mutation, differs=True,
-    )  # fmt: skip
 
 
 def _draws(asked: Questions, outcomes: VerdictTable) -> Mapping[str, Sequence[Draw | None]]:

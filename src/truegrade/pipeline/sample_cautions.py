@@ -19,20 +19,15 @@ from truegrade.errors import first_few
 from truegrade.grading.judgement import shortened
 from truegrade.grading.literals import most_frequent
 from truegrade.grading.marks import JOINED_TESTS
-from truegrade.kinds import asked_value, has_kind, kind_of
+from truegrade.kinds import asked_value, kind_of
 from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample, graded, missing_packages
 from truegrade.profiles import Profile
 from truegrade.records import (
-    CasesTask,
-    ContestTask,
     Estimate,
-    FunctionTask,
-    OracleTask,
     Problem,
     Reason,
-    SuiteTask,
 )
 from truegrade.records.config import GenerationConfig
 from truegrade.statistics import Exchangeability, TaskTally, estimate
@@ -51,7 +46,6 @@ REPLY_SHARE = 0.05
 
 Texts = Mapping[str, Mapping[int, Hashable]]
 """Problem -> sample -> its text, or what is equal where texts are."""
-_PROGRAMS = (FunctionTask, OracleTask, CasesTask, ContestTask, SuiteTask)
 
 
 def aligned(rows: Iterable[Mapping[int, T]]) -> tuple[list[int], list[list[T]]]:
@@ -129,7 +123,7 @@ def near_duplicates(
         texts: of the replies.
         verdicts: with the hashes of their answers, in the order they were written.
     """
-    wanted = {task for task, problem in problems.items() if isinstance(problem.task, _PROGRAMS)}
+    wanted = {task for task, problem in problems.items() if kind_of(problem.task).gives == "program"}
     if not wanted or identical_samples(texts):
         return []
     hashes = {task: array("q", bytes(8 * len(outcomes.get(task, ())))) for task in wanted}
@@ -214,7 +208,7 @@ def reply_form(
     wrong: Shape = "fenced" if profile.takes == "continuation" else "indented"
     judged = failed = 0
     for task, problem in problems.items():
-        if not isinstance(problem.task, FunctionTask | OracleTask | SuiteTask):
+        if not kind_of(problem.task).begun(problem.task):
             continue
         for sample, outcome in counted_by_sample(outcomes.get(task, ())):
             judged += 1
@@ -278,7 +272,7 @@ def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Cau
     if generation is None or not _is_shipped(generation.model):
         return []
     tasks = [problem.task for problem in problems.values()]
-    shown_by = ((task, kind_of(task), kind_of(task).pairing(task)) for task in tasks if has_kind(task))
+    shown_by = ((task, kind_of(task), kind_of(task).pairing(task)) for task in tasks)
     programs = dict.fromkeys(
         (program, pairing.shown)
         for task, kind, pairing in shown_by
@@ -326,7 +320,7 @@ def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Ca
     generation = manifest.generation
     if generation is None or not generation.model.startswith(INCLUDED_MODEL):
         return []
-    asked = (kind_of(one.task).question(one, one.task) for one in problems.values() if has_kind(one.task))
+    asked = (kind_of(one.task).question(one, one.task) for one in problems.values())
     if not any(isinstance(each, Pair) for each in asked):
         return []
     said = f"{generation.model} was not trained to choose between programs: use another model"
@@ -520,11 +514,8 @@ def _parts(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> Map
 
 
 def _kind(problem: Problem) -> str:
-    task = problem.task
-    if has_kind(task):
-        pairing = kind_of(task).pairing(task)
-    else:
-        pairing = task.pairing if isinstance(task, FunctionTask) else None
-        if pairing is not None and pairing.shown == "mutant":
-            return "changed"
+    kind = kind_of(problem.task)
+    pairing = kind.pairing(problem.task)
+    if pairing is not None and pairing.shown == "mutant" and kind.gives == "program":
+        return "changed"
     return pairing.shown if pairing else "original"

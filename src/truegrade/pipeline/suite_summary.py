@@ -10,10 +10,11 @@ import msgspec
 from truegrade.errors import first_few
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import CONTROLS, READS_TESTS
+from truegrade.kinds import kind_of
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdicts import SHOWN_ERRORS, VerdictTable, counted, graded
 from truegrade.profiles import Profile
-from truegrade.records import Estimate, Problem, SuiteTask
+from truegrade.records import Estimate, Problem
 from truegrade.statistics import TaskTally, estimate
 from truegrade.store.facts import VerdictKind
 
@@ -49,7 +50,7 @@ def suite_tiers(profile: Profile, problems: Mapping[str, Problem], outcomes: Ver
         problems: by id.
         outcomes: verdicts by problem.
     """
-    if not profile.judges_outside or not any(isinstance(one.task, SuiteTask) for one in problems.values()):
+    if not profile.judges_outside or not any(kind_of(one.task).inside for one in problems.values()):
         return []
     shown = {name: counted(outcomes.get(name, ())) for name in problems}
     apart = {name for name, samples in shown.items() if any(TESTS_INSIDE in each.marks for each in samples)}

@@ -25,6 +25,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import OF_REFERENCE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed
+from truegrade.kinds import kind_of
 from truegrade.profiles import Profile
 from truegrade.profiles.base import refuse_uncovered
 from truegrade.records import (
@@ -32,11 +33,9 @@ from truegrade.records import (
     Answer,
     Completion,
     Estimate,
-    FunctionTask,
     Problem,
     Reason,
     SampleKey,
-    SuiteTask,
     Verdict,
 )
 from truegrade.sandbox import Limits
@@ -69,7 +68,7 @@ def verdict_on(
     else:
         try:
             judgement = profile.judgement(problem, answer, executor)
-            other = None if judgement.passed else _other(problem)
+            other = None if judgement.passed else kind_of(problem.task).reversal(problem, problem.task)
             if other is not None and profile.judgement(other, answer, executor).passed:
                 judgement = structs.replace(judgement, marks=(*judgement.marks, REVERTED))
         except TruegradeError:
@@ -111,14 +110,6 @@ def _why_none(completion: Completion, answer: Answer) -> str:
     return f"{answer.found}; the reply holds tool_calls, which are not read" if calls else answer.found
 
 
-def _other(problem: Problem) -> Problem | None:
-    """The problem with the tests of the one it is paired with."""
-    task = problem.task
-    if not isinstance(task, FunctionTask) or task.pairing is None or task.pairing.other is None:
-        return None
-    return structs.replace(problem, task=structs.replace(task, tests=task.pairing.other, pairing=None))
-
-
 def answer_of(completion: Completion, problem: Problem, profile: Profile) -> Answer:
     """The answer in a completion. A reply on which the rule itself fails has none: the run goes on.
 
@@ -152,14 +143,12 @@ def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
     if profile.timeout_s is not None:
         limits = replace(limits, cpu_s=profile.timeout_s, wall_s=None)
     problems = list(problems)
+    needs = [kind_of(problem.task).needs(problem.task) for problem in problems]
     names = {name for problem in problems for name in problem.packages}
-    tasks = (problem.task for problem in problems)
-    if any(map(_for_pytest, problems)):
-        names.add("pytest")
+    names.update(name for each in needs for name in each.packages)
     if "pytest" in {*limits.packages, *names}:
         require("pytest", f"the run of these tests under {profile.name!r}")
-    started = max((task.processes for task in tasks if isinstance(task, SuiteTask)), default=0)
-    processes = max(limits.processes, started)
+    processes = max(limits.processes, *(each.processes for each in needs)) if needs else limits.processes
     packages = (*limits.packages, *sorted(names - {*limits.packages}))
     return replace(limits, packages=packages, processes=processes)
 
@@ -173,12 +162,6 @@ def refuse_ungradable(profiles: Iterable[Profile], problems: Collection[Problem]
     for profile in profiles:
         refuse_uncovered([profile], problems)
         limits_for(profile, problems)
-
-
-def _for_pytest(problem: Problem) -> bool:
-    if isinstance(problem.task, SuiteTask):
-        return problem.task.framework == "pytest"
-    return isinstance(problem.task, FunctionTask) and "import pytest" in problem.task.tests
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:

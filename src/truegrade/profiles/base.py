@@ -9,7 +9,7 @@ import dataclasses
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
@@ -21,7 +21,7 @@ from truegrade.extraction.parsing import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.files.json_text import OWN, line_of, read_toml
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.kinds import Context, has_kind, kind_of, problem_kind
+from truegrade.kinds import Context, Kept, kind_of, problem_kind
 from truegrade.kinds import Kind as KindOf
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
 from truegrade.records.kinds import Kind
@@ -231,10 +231,9 @@ class Profile(ABC):
         Raises:
             UserError: the profile has no prompt for this kind of task, or no such variant.
         """
-        name = check_variant(self, variant)
         choices = self._kind(problem).prompts(problem.task, examples)
-        if name not in choices:
-            known = [known for known in self.variants if known in choices]
+        known = [name for name in choices if self.everything or name in self.variants]
+        if (name := variant or "default") not in known:
             raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
         return choices[name]()
 
@@ -268,7 +267,11 @@ class Profile(ABC):
 
     def context(self, executor: Executor) -> Context:
         """What judging may use under the profile's limits."""
-        return Context(executor, lambda asked: self.cpu_s(asked or self.limits.cpu_s))
+        return Context(executor, lambda asked: self.cpu_s(asked or self.limits.cpu_s), self._kept)
+
+    @cached_property
+    def _kept(self) -> Kept:
+        return Kept()
 
     def _kind(self, problem: Problem) -> KindOf[Any]:
         if not has_rules(self, problem_kind(problem.task), problem.benchmark):
@@ -300,7 +303,7 @@ class Profile(ABC):
     def executes(self, problem: Problem) -> bool:
         """Whether grading this problem may run a program (else no sandbox is started)."""
         own = type(self).judgement is not Profile.judgement  # what the kind says holds for its own judging alone
-        return own or not has_kind(problem.task) or kind_of(problem.task).executes
+        return own or kind_of(problem.task).executes
 
     def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
         """Samples and passes of one task, (n, c), as this harness counts them.

@@ -17,6 +17,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.repairs import grade_repair, suite_of
 from truegrade.grading.static_findings import Linter
+from truegrade.kinds.repair import repair_prompts
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.coralx_objectives import (
     VALID_SYNTAX,
@@ -29,7 +30,6 @@ from truegrade.profiles.coralx_objectives import (
     style,
     weighted_sum,
 )
-from truegrade.profiles.prompt_building import repair_prompts
 from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason, Verdict
 from truegrade.sandbox import Limits
 

@@ -16,6 +16,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.kinds.contest import question
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import (
     CONTEST_LIMITS,
@@ -28,7 +29,6 @@ from truegrade.profiles.contest_profile import (
     timed,
 )
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
-from truegrade.profiles.prompt_building import question
 from truegrade.prompts.making import chat, origin
 from truegrade.records import (
     Answer,

@@ -15,10 +15,10 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import expected_outputs
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
+from truegrade.kinds.contest import question
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
-from truegrade.profiles.prompt_building import question
 from truegrade.prompts.making import RenderPrompt, answered_prompt, base, continuation, origin
 from truegrade.records import (
     Answer,

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from truegrade import prompts
 from truegrade.errors import UserError
-from truegrade.grading.repairs import RepairTask
-from truegrade.prompts.making import RenderPrompt, base, chat, continuation, origin
-from truegrade.records import ContestTask, Message, Prompt
-
-# ----------- How a program is asked to be repaired: the words of CORAL-X, for chat models and for base models.
-
-
-FENCE = "```"
-
-
-def repair_prompts(task: RepairTask) -> dict[str, RenderPrompt]:
-    """Prompts by variant; ``base`` is the same text to continue, up to where the open fence is closed."""
-    values = {"name": task.entry_point, "buggy": task.buggy}
-    return {
-        "default": lambda: chat("quixbugs.repair", values),
-        "base": lambda: base("quixbugs.repair", values, stop=(FENCE,)),
-    }
-
+from truegrade.prompts.making import base, chat, continuation, origin
+from truegrade.records import Message, Prompt
 
 # -------------------------------------- A contest problem in a harness' words: the starter code decides which.
 
@@ -33,17 +17,6 @@ def repair_prompts(task: RepairTask) -> dict[str, RenderPrompt]:
 VLLM_STOP = ("###",)
 """Default of ``--stop`` (LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/runner/parser.py``);
 only models served by vLLM are sent it."""
-
-
-def kind_of_prompt(task: ContestTask) -> Literal["functional", "stdin"]:
-    """``functional`` or ``stdin``: the starter code decides how a problem is worded, not how it is graded."""
-    return "functional" if task.starter_code else "stdin"
-
-
-def question(prompt_id: str, task: ContestTask, *, system: str | None = None) -> Prompt:
-    """A problem in the words of the text ``prompt_id`` and its kind."""
-    values = {"question": task.question} | ({"starter": task.starter_code} if task.starter_code else {})
-    return chat(f"{prompt_id}.{kind_of_prompt(task)}", values, system=system)
 
 
 def claude_completion(user: str, system: str) -> Prompt:

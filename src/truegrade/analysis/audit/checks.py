@@ -16,7 +16,7 @@ from truegrade.analysis.audit.findings import Finding, RegradedFile, Severity, f
 from truegrade.analysis.audit.rows_beside_benchmark import REVERSED
 from truegrade.analysis.audit.survey import RecordedVerdict, label
 from truegrade.grading.marks import JOINED_TESTS, READS_TESTS
-from truegrade.kinds import has_kind, kind_of
+from truegrade.kinds import kind_of
 from truegrade.patterns import pattern
 from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
 from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample
@@ -240,7 +240,7 @@ def _has_no_program(regraded: RegradedFile, item: RecordedVerdict) -> bool:
 def _wanted(regraded: RegradedFile) -> str:
     """What the benchmark asks for."""
     tasks = [problem.task for problem in regraded.problems.values()]
-    return "answer" if any(kind_of(task).gives == "value" for task in tasks if has_kind(task)) else "program"
+    return "answer" if any(kind_of(task).gives == "value" for task in tasks) else "program"
 
 
 def _contradictions(

@@ -22,12 +22,9 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.extraction.contest_programs import first_pair, last_pair, shown_samples
 from truegrade.files.json_text import convert
-from truegrade.kinds import has_kind, kind_of
+from truegrade.kinds import kind_of
 from truegrade.records import (
-    CasesTask,
     ContestTask,
-    FunctionTask,
-    OracleTask,
     Problem,
 )
 from truegrade.store.importers.execution_reasoning import answers
@@ -264,7 +261,7 @@ def differences(fields: Mapping[str, Any], problem: Problem) -> Iterator[FieldDi
 
     A prompt that holds the benchmark's whole prompt is a wording around it, not a change of it.
     """
-    for part, field, upstream in _upstream(problem):
+    for part, field, upstream in kind_of(problem.task).upstream(problem.task):
         found = as_text(fields.get(field))
         if part == "reference" and field == "code" and "test_list" not in fields:
             continue
@@ -278,40 +275,6 @@ def differences(fields: Mapping[str, Any], problem: Problem) -> Iterator[FieldDi
             upstream_sha256=_sha256(upstream),
             only_blanks=found.split() == upstream.split(),
         )
-
-
-def _upstream(problem: Problem) -> Iterator[tuple[Part, str, str]]:
-    """What upstream stores under the names that published files keep."""
-    task = problem.task
-    if has_kind(task):
-        yield from kind_of(task).upstream(task)
-        return
-    if isinstance(task, ContestTask):
-        yield "prompt", "question_content", task.question
-        return
-    if isinstance(task, CasesTask):
-        yield "prompt", "buggy", task.buggy
-        yield "reference", "correct", task.reference
-        return
-    yield "prompt", "prompt", task.prompt
-    yield "reference", "entry_point", task.entry_point
-    yield "reference", "canonical_solution", task.reference.removeprefix(task.prefix)
-    if isinstance(task, FunctionTask):
-        yield "test", "test", task.tests.removesuffix(f"\ncheck({task.entry_point})")
-        yield from _asserts(task)
-    elif isinstance(task, OracleTask) and task.shown_tests:
-        yield "test", "test_list", "\n".join(task.shown_tests)
-
-
-def _asserts(task: FunctionTask) -> Iterator[tuple[Part, str, str]]:
-    """The fields of MBPP, whose tests are a list of statements."""
-    if task.shown_tests:
-        yield "test", "test_list", "\n".join(task.shown_tests)
-        yield "test", "test_imports", task.setup
-        yield "test", "test_setup_code", task.setup
-        # Elsewhere `code` is the program that a model wrote; beside the tests it is the data set's own.
-        yield "reference", "code", task.reference
-        yield "prompt", "text", task.prompt
 
 
 def as_text(value: Any) -> str | None:

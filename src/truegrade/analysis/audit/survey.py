@@ -29,9 +29,10 @@ from truegrade.errors import BadRecord
 from truegrade.extraction.blocks import fenced_blocks
 from truegrade.extraction.parsing import Fault, Parser, parse_module, unix_newlines
 from truegrade.files.json_text import UNREADABLE, decode
+from truegrade.kinds import kind_of
 from truegrade.patterns import pattern
 from truegrade.pipeline.importing import questions_of
-from truegrade.records import CasesTask, Completion, Form, FunctionTask, OracleTask, Problem, SampleKey
+from truegrade.records import Completion, Form, Problem, SampleKey
 from truegrade.store.importers import index_ids
 from truegrade.store.importers.base import UNKNOWN_MODEL, ImportTarget
 from truegrade.store.importers.execution_reasoning import is_code_reasoning
@@ -459,8 +460,9 @@ def _completions(row: RawRow, problem_id: str, start: int, target: ImportTarget)
 
 def _fact(row: RawRow, completion: Completion, problem: Problem) -> SampleFact:
     text, task = completion.text or "", problem.task
-    code = isinstance(task, FunctionTask | OracleTask | CasesTask)
-    prefix = task.prefix if isinstance(task, FunctionTask | OracleTask) and row.form == "completion" else ""
+    kind = kind_of(task)
+    code = kind.gives == "program"
+    prefix = kind.prefix(task) if row.form == "completion" else ""
     return SampleFact(
         sha256=completion.sha256,
         has_program=holds_program(text) if code else bool(text.strip()),

@@ -14,12 +14,11 @@ from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.tests_forms import tests_of
-from truegrade.kinds import problem_kind
+from truegrade.kinds import kind_of, problem_kind
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, unsupported
 from truegrade.profiles.base import has_rules as covers_kind
 from truegrade.profiles.contest_profile import ContestProfile, timed
 from truegrade.profiles.livecodebench import official_prompt
-from truegrade.profiles.strict import render_prompt
 from truegrade.records import Answer, Completion, ContestTask, FunctionTask, Problem, Prompt, Reason
 
 # ---------------------- What the rewards made of LiveCodeBench's grader share: fences, and no run without one.
@@ -108,7 +107,7 @@ class StrictWorded(Profile):
         """The words of `strict`."""
         check_variant(self, variant)
         refuse_other(self, problem)
-        return render_prompt(problem, None, examples)
+        return kind_of(problem.task).prompts(problem.task, examples)["default"]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """What the trainer runs; a program that was already cut out as it is."""

@@ -16,13 +16,11 @@ from typing import IO, Any
 import msgspec
 
 from truegrade.files.json_text import decode, encode
-from truegrade.grading.programs import assemble
+from truegrade.kinds import kind_of
 from truegrade.records import (
     Answer,
     Completion,
     ContestTask,
-    FunctionTask,
-    OracleTask,
     Problem,
     Prompt,
     Reason,
@@ -172,16 +170,9 @@ def _row(problem: Problem, samples: Sequence[tuple[str, bool, float | None, floa
 
 def _upstream(problem: Problem) -> dict[str, str]:
     """The fields of openai_humaneval's row."""
-    task = problem.task
-    if not isinstance(task, FunctionTask):
-        return {"task_id": problem.id}
-    return {
-        "task_id": problem.id,
-        "prompt": task.prompt,
-        "canonical_solution": task.reference.removeprefix(task.prompt),
-        "test": task.tests.removesuffix(f"\ncheck({task.entry_point})"),
-        "entry_point": task.entry_point,
-    }
+    fields = {field: text for _, field, text in kind_of(problem.task).upstream(problem.task)}
+    kept = ("prompt", "canonical_solution", "test", "entry_point")
+    return {"task_id": problem.id} | {name: fields[name] for name in kept if name in fields}
 
 
 def _seconds(completion: Completion) -> float | None:
@@ -218,8 +209,7 @@ def write_evalplus_samples(samples: Iterable[Exported], problems: Mapping[str, P
 def whole_program(sample: Exported) -> str:
     """The answer as a program that needs no prompt; empty where there is no answer."""
     task = sample.problem.task
-    prefix = task.prefix if isinstance(task, FunctionTask | OracleTask) else ""
-    return assemble(prefix, sample.answer) if sample.answer.value is not None else ""
+    return kind_of(task).program(task, sample.answer) if sample.answer.value is not None else ""
 
 
 EVALPLUS_SAMPLES = Exporter(

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import SandboxError
-from truegrade.records import FunctionTask, OracleTask, Problem, Reason, SuiteTask, Verdict
+from truegrade.kinds import kind_of
+from truegrade.records import FunctionTask, Problem, Reason, Verdict
 from truegrade.sandbox import Limits, Outcome
 from truegrade.sandbox.limits import MIB
 from truegrade.web.messages import (
@@ -335,7 +336,7 @@ def find_problem(request: SubmitRequest, problems: Mapping[str, Problem]) -> Pro
 
 def to_submission(request: SubmitRequest, problem: Problem) -> Submission:
     """The completion in our own terms; where it continues no prompt, it is a reply."""
-    continues = isinstance(problem.task, FunctionTask | OracleTask | SuiteTask) and problem.task.prefix
+    continues = kind_of(problem.task).prefix(problem.task)
     form: Literal["reply", "completion"] = (
         "completion" if continues and not request.config.extra.is_freeform else "reply"
     )

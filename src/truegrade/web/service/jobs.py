@@ -26,7 +26,7 @@ from truegrade.grading.attempts import attempts
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import READS_TESTS
 from truegrade.grading.tests_forms import entry_point_of, first_tests
-from truegrade.kinds import problem_kind
+from truegrade.kinds import kind_of, problem_kind
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
@@ -34,11 +34,8 @@ from truegrade.records import (
     Completion,
     ContestTask,
     FileSpan,
-    FunctionTask,
-    OracleTask,
     Problem,
     Reason,
-    SuiteTask,
     Verdict,
     sha256_json,
 )
@@ -171,8 +168,8 @@ class NameCatalogue:
         task = sent.task
         if isinstance(task, ContestTask):
             _check_contest(task, f"{field}.task.private_tests")
-        if isinstance(task, FunctionTask | OracleTask | SuiteTask) and task.cpu_s is not None:
-            self.within(task.cpu_s, f"{field}.task.cpu_s")
+        if (cpu_s := kind_of(task).needs(task).cpu_s) is not None:
+            self.within(cpu_s, f"{field}.task.cpu_s")
         identity = sha256_json(sent)
         return Problem(id=sent.id, benchmark=sent.benchmark, dataset_sha256=identity, cluster=sent.id, task=task)
 
@@ -416,7 +413,7 @@ class JobGrader:
     ) -> Rewarded:
         """The reward of one completion, which is told to whoever watches."""
         trusting = tests_inside or not profile.judges_outside
-        if isinstance(problem.task, SuiteTask) and not trusting:
+        if kind_of(problem.task).inside and not trusting:
             share_of = 0  # tests are counted in the program's process
         rewarded = self._rewarded(completion, problem, profile, share_of)
         if rewarded.verdict.passed and (why := _untrusted(rewarded.verdict.marks, trusting)):
