@@ -83,6 +83,23 @@ def test_missing_samples_can_end_a_gate_and_are_not_drawn(runs, coarse):
     assert not gate_run(run_condition("missing"), summary)[0].holds
 
 
+def test_problems_of_which_a_file_says_nothing_are_missing(tmp_path):
+    rows = [json.dumps({"task_id": f"micro-repair/{n}", "completion": "no program"}) + "\n" for n in range(199)]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(rows))
+    asked = ["grade", str(file), "--benchmark", "micro-repair", "--out", str(tmp_path / "run")]
+    done = CliRunner().invoke(main, [*asked, "--fail-if", "missing"])
+    assert done.exit_code == 3 and "gate `missing` holds" in done.stderr
+    assert CliRunner().invoke(main, [*asked, "--fail-if", "missing > 1"]).exit_code == 0
+    chosen = [*asked[:-1], str(tmp_path / "part"), "--limit", "150"]
+    assert CliRunner().invoke(main, [*chosen, "--fail-if", "missing"]).exit_code == 0
+
+
+def test_how_often_a_rule_about_counts_alone_holds_by_chance_is_not_said(runs):
+    found = result("missing > 3", runs)
+    assert (found.holds, found.false_alarm, found.found) == (False, None, None)
+
+
 SAMPLES_OF_SEVENTY = [[True] * 7 + [False] * 3] * 3
 
 

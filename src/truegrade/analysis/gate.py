@@ -41,6 +41,7 @@ OF_COMPARISON = ("difference", "difference_low", "difference_high", "rate_before
 COUNTS_OF_COMPARISON = ("worse", "better", "lost", "won", "missing", "left_out")
 OF_RUN = ("rate", "rate_low", "rate_high")
 COUNTS_OF_RUN = ("missing", "warnings")
+_NOT_DRAWN = frozenset({*COUNTS_OF_RUN, "left_out"})
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,15 +158,21 @@ def _of_difference(
     }  # fmt: skip
 
 
-def gate_run(condition: Condition, summary: Summary) -> list[GateResult]:
-    """Hold a condition against the headline of every profile."""
-    return [_gate_profile(condition, profile, summary) for profile in summary.profiles]
+def gate_run(condition: Condition, summary: Summary, absent: int = 0) -> list[GateResult]:
+    """Hold a condition against the headline of every profile.
+
+    Args:
+        condition: of `run_condition`.
+        summary: of the run.
+        absent: problems that were to be answered and of which the run knows nothing.
+    """
+    return [_gate_profile(condition, profile, summary, absent) for profile in summary.profiles]
 
 
-def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summary) -> GateResult:
+def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summary, absent: int) -> GateResult:
     headline = profile.estimates[0]
     # Samples without a reply, and those on which the grader failed.
-    missing = max(
+    missing = absent * summary.samples_per_task + max(
         summary.expected - summary.answered,
         sum(summary.samples_per_task - task.n for task in profile.tasks),
     )
@@ -207,7 +214,9 @@ def _exact_rate(profile: ProfileSummary) -> Number:
 
 
 def _share_of_draws(condition: Condition, drawn: Callable[[float], Values]) -> float | None:
-    """How often a condition holds; None where it depends on what is not drawn."""
+    """How often a condition holds; None where it depends on what is not drawn, or on nothing that is."""
+    if condition.names <= _NOT_DRAWN:
+        return None
     found = [condition.truth(drawn(z)) for z in _GRID]
     return None if None in found else sum(map(bool, found)) / len(found)
 
@@ -233,7 +242,7 @@ def _lines(text: str, result: GateResult) -> list[str]:
         finds = "no drop is found" if found is None else f"a drop of {found:.1f} points is found"
         said.append(
             f"in comparisons like this one it holds for {100 * result.false_alarm:.1f} % of equals; {finds} with"
-            f" {100 * POWER:g} % probability (normal approximation)"
+            f" {100 * POWER:g} % probability (normal approximation of the interval)"
         )
     elif result.quiet is not None and found is not None:
         said.append(

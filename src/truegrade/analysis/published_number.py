@@ -165,7 +165,8 @@ def require_metric(metric: str, profile: AnyProfile) -> None:
     """
     scored = find_profile(profile).scored
     if not (is_metric(metric) or _PRINTED.fullmatch(metric) or metric in scored):
-        raise UnknownName("metric", metric, (*METRICS, FIRST_SAMPLE, *scored))
+        meant = [f"pass@{k}" for k in re.findall(r"[1-9]\d*", metric)]
+        raise UnknownName("metric", metric, {*METRICS, *meant, FIRST_SAMPLE, *scored})
 
 
 class PublishedNumber(msgspec.Struct, frozen=True, kw_only=True):

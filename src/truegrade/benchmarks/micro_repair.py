@@ -123,7 +123,6 @@ def _seen_or_unseen(seen: bool) -> str:
 MICRO_REPAIR = BenchmarkSpec(
     name=NAME,
     summary="Repair a small function with one bug; its name says what it is to do. Made from a seed.",
-    current=False,
     tasks="repair",
     size=None,
     licence="Apache-2.0 (generated)",

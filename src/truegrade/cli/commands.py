@@ -200,7 +200,7 @@ def main(context: click.Context, log_level: str) -> None:
 # --------------------------------------------------------------------------------------- the three verbs
 
 
-@main.command(cls=SettingsCommand, several=("model",), basic=("ungraded",))
+@main.command(cls=SettingsCommand, several=("model",), basic=("ungraded", "fail_if"))
 @click.argument("benchmark", nargs=-1, required=True)
 @click.option("--no-grade", "ungraded", is_flag=True, help="Store the samples and stop there.")
 @fail_if_option("rate < 0.6 or missing")
@@ -261,18 +261,22 @@ def run(benchmark: tuple[str, ...], ungraded: bool, fail_if: str | None, as_json
         sys.exit(code)
 
 
-def _end_if_held(condition: Condition, made: Sequence[Path]) -> None:
-    """Hold a condition against the summary of every run."""
+def _end_if_held(condition: Condition, made: Sequence[Path], *, whole: bool = False) -> None:
+    """Hold a condition against the summary of every run; ``whole`` files are to answer all of their benchmark."""
     from msgspec.structs import replace
 
     from truegrade.analysis.gate import gate_lines, gate_run
     from truegrade.pipeline.summary import read_summary
     from truegrade.store import Run
 
+    def absent(run: Run) -> int:
+        chosen, of_file = run.manifest.selected, run.manifest.imported_from is not None
+        return run.manifest.benchmark.problems - len(chosen) if whole and of_file and chosen is not None else 0
+
     results = [
-        result if len(made) == 1 else replace(result, of=f"{result.of} in {path}")
-        for path in made
-        for result in gate_run(condition, read_summary(Run.open(path)))
+        result if len(made) == 1 else replace(result, of=f"{result.of} in {run.path}")
+        for run in map(Run.open, made)
+        for result in gate_run(condition, read_summary(run), absent(run))
     ]
     end_if_held(results, partial(gate_lines, condition))
 
@@ -295,14 +299,15 @@ def _generate(benchmarks: Sequence[str], models: Sequence[str], given: dict[str,
         echo(f"{stored} completions in {made.path}; grade them with: truegrade grade {made.path}")
 
 
-@main.command(cls=SettingsCommand)
+@main.command(cls=SettingsCommand, basic=("fail_if",))
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE|FOLDER...")
 @fail_if_option("rate < 0.6 or missing")
 @json_option
 def grade(sources: tuple[Path, ...], out: Path | None, fail_if: str | None, as_json: bool, **_: Any) -> None:
     """Grade runs, or files of completions of other tools (docs/formats.md), also in a folder or zip.
 
-    In --fail-if stand the names of `truegrade run --help`.
+    In --fail-if stand the names of `truegrade run --help`; missing counts the problems of the benchmark of which a
+    file says nothing, too.
     """
     from truegrade import api
     from truegrade.analysis.gate import run_condition
@@ -328,7 +333,7 @@ def grade(sources: tuple[Path, ...], out: Path | None, fail_if: str | None, as_j
                     echo(f"truegrade: {with_flags(error)}", err=True)  # the others are graded all the same
                     codes.append(EXIT_USER_ERROR)
     if condition is not None:
-        _end_if_held(condition, made)
+        _end_if_held(condition, made, whole=not {"limit", "ids", "task_args"} & {*given})
     if any(codes):
         sys.exit(max(codes))
 

@@ -189,7 +189,7 @@ def _unshown(_: str) -> AbstractContextManager[Callable[[int, int | None], None]
 
 def reference_programs(problems: Mapping[str, Problem]) -> dict[str, str]:
     """The data set's own program of each problem that has one, by problem id."""
-    programs = {name: getattr(problem.task, "reference", None) for name, problem in problems.items()}
+    programs = {name: kind_of(problem.task).reference(problem.task) for name, problem in problems.items()}
     return {name: program for name, program in programs.items() if isinstance(program, str)}
 
 

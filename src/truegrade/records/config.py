@@ -172,7 +172,7 @@ class RequestPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """First wait after a failure; doubles each time, with jitter, up to ``backoff_max_s``."""
     backoff_max_s: Annotated[float, Option("", "Longest wait after a failure, in seconds.", least=0)] = 60.0
     max_cost_usd: Annotated[float | None, Option(
-        "--max-cost", "Cost limit in US dollars, of all runs of the command together.", REQUESTS, least=0,
+        "--max-cost", "Cost limit in US dollars, of all runs; requests under way still end.", REQUESTS, least=0,
         basic=True,
     )] = None  # fmt: skip
     """No request is started once this much has been spent."""

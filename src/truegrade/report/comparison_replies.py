@@ -129,7 +129,7 @@ def sentences(comparison: Comparison) -> list[str]:
     if comparison.correction is not None:
         several = fmt.plural(len(comparison.pairs), "comparison")
         said.append(f"They are corrected for {several} by Holm's method (Holm 1979).")
-        said.append("Intervals and the metrics of execution reasoning are not corrected.")
+        said.append("Intervals are not corrected.")
     powers = [pair.power for pair in comparison.pairs if pair.power is not None]
     for method in dict.fromkeys(power.method for power in powers):
         chance, level = f"{100 * powers[0].power:g} %", f"{100 * powers[0].alpha:g} %"

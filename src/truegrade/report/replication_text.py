@@ -88,7 +88,7 @@ def replication_parts(replication: Replication) -> list[Part]:
     head = ("profile", f"measured {replication.metric}", "as another draw", "p", "p, same problems")
     return [
         Table(slug="replication", caption="", head=head, rows=rows, strong=frozenset({0})),
-        Facts([("denominators", _fits(replication.fits))]),
+        Facts([("fits", _fits(replication.fits))]),
         *(
             Prose(text=f"{'→' if cause.explains else '·'} {cause.kind}: {cause.sentence}")
             for cause in replication.explanations

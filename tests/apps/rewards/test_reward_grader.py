@@ -189,6 +189,7 @@ def test_odd_text_is_graded(pool):
         ({"on_error": True}, "`on_error`"),
         ({"truncated": "zero"}, "`truncated`"),
         ({"workers": 0}, "`workers`"),
+        ({"workers": "two"}, "`workers`: 'two' is no whole number"),
         ({"tests_inside": "no"}, "`tests_inside`: 'no' is neither True nor False"),
         ({"tampering": "x"}, "`tampering`"),
         ({"url": "127.0.0.1:8080"}, "`url`: .* neither http:// nor"),
@@ -211,6 +212,19 @@ def test_what_is_no_setting_and_a_column_that_is_not_there_get_a_suggestion():
         truegrade_reward(profil="strict")
     with pytest.raises(UserError, match="no column of the data set 'test'; did you mean tests"):
         truegrade_reward(column="test")(["no program"], tests=[SQUARES])
+
+
+@pytest.mark.parametrize(
+    ("completions", "tests", "said"),
+    [
+        ("text", [SQUARES], "`completions` is a text"),
+        ([3], [SQUARES], "a completion is a text or a list of messages, and 3 is neither"),
+        (["a", "b"], [SQUARES], "column 'tests' has 1 rows, and there are 2 completions"),
+    ],
+)
+def test_batches_of_another_form_are_refused(completions, tests, said):
+    with pytest.raises(UserError, match=said):
+        truegrade_reward()(completions, tests=tests)
 
 
 def test_names_that_only_the_pool_knows_are_refused_by_it(pool):

@@ -226,11 +226,14 @@ def _tell_built(
     found = next(filter(None, map(built.strength, built.rows)), None)  # that of one kind is that of all
     if found:
         kept, whole = (fmt.percent(found[name]) for name in ("strength", "strength_of_suite"))
-        echo(f"of {found['mutants']:.0f} mutants that chose nothing they refuse {kept}, and the tests {whole}")
+        echo(
+            f"of {found['mutants']:.0f} mutants kept back for this, the problems refuse {kept}, the tests {whole}"
+        )
     if summary is not None:
         without = f", without {fmt.plural(starting, 'test')} that start processes" if starting else ""
         measured = f"{len(summary.by_function)} of {fmt.plural(summary.functions, 'function')}"
-        echo(f"of {measured} {share_in_words(summary)}{without}")
+        echo(f"of {measured}")
+        echo(f"  {share_in_words(summary)}{without}")
         if said := forgeries_in_words(summary):
             echo(said)
         echo(f"every function, its share and its survivors: {out / STRENGTH}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -400,6 +400,7 @@ def repeating_calls(
     seed: int,
     least: int = LEAST_CALLS,
     more: Sequence[RecordedCase] = (),
+    errors: Collection[str] = (),
 ) -> list[DecidingCall]:
     """Recorded calls, then generated ones, that give the same whenever they are made.
 
@@ -411,6 +412,7 @@ def repeating_calls(
         seed: of the generated calls.
         least: recorded calls that there must be.
         more: calls to try beside the generated ones.
+        errors: types that a generated call may raise besides those that recorded ones raise.
 
     Raises:
         NotRecorded: too few do, or one changes its arguments.
@@ -442,7 +444,7 @@ def repeating_calls(
     standing = [call for call in found if not call.generated]
     if len(standing) < least:
         raise NotRecorded(f"fewer than {least} recorded calls return plain values, and the same each time")
-    raised = {call.outcome.value for call in standing if call.outcome.kind == "raised"}
+    raised = {*errors, *(call.outcome.value for call in standing if call.outcome.kind == "raised")}
     return [
         call
         for call in found

@@ -50,7 +50,7 @@ def screen(summary: SuiteSummary, where: Path) -> list[str]:
         for one in _of_several_functions(summary.survivors)[:_SHOWN_SURVIVORS]:
             lines.append(f"  {one.where} {one.function.split()[-1]}")
             lines += [f"    {line}" for line in one.diff.splitlines()[:4]]
-            lines += [f"    refused by: assert {one.call}"] if one.call else []
+            lines += [f"    told apart by: {one.call}"] if one.call else []
     lines += [f"not seen: {each}" for each in _unseen(summary)]
     return [*map(cut, lines), f"every function, its share and its survivors: {where}"]
 

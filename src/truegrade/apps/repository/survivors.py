@@ -10,9 +10,16 @@ import msgspec
 
 from truegrade.apps.repository.build import Inventory, PartOfFunction, key_of, two_jails
 from truegrade.apps.repository.functions import FunctionPlace
-from truegrade.apps.repository.outside import DecidingCall, TreeLiterals, accepting, repeating_calls, rewritings_of
+from truegrade.apps.repository.outside import (
+    DecidingCall,
+    TreeLiterals,
+    accepting,
+    cases_that_vary,
+    repeating_calls,
+    rewritings_of,
+)
 from truegrade.apps.repository.packing import Package
-from truegrade.apps.repository.replaying import TwoJails, observe_variants, refusing
+from truegrade.apps.repository.replaying import Answers, GivenOutcome, TwoJails, observe_variants, refusing
 from truegrade.apps.repository.strength import FunctionResult, MutantResult
 from truegrade.datasets.executions import NotRecorded, RecordedCase, call_text
 from truegrade.files.threads import in_order
@@ -22,6 +29,8 @@ from truegrade.store.journal import Journal, Notice, read_journal
 FOUND_CALLS = "survivors.jsonl"
 """The journal of a search: a function a line."""
 _MOST_EDGES = 60
+_BY_IDENTITY = ("None", "True", "False")
+"""Values that a test compares with ``is``."""
 _SHORT = 4
 """Characters of a text in a function that is put into arguments."""
 
@@ -97,14 +106,19 @@ class _Search:
 
     def _calls(self, function: FunctionPlace, survivors: Sequence[MutantResult], blank: FoundCalls) -> FoundCalls:
         prefix, name = self._package.prefix(function), function.node.name
-        calls = repeating_calls(function, prefix, self._literals, self._jails, self._seed, 1, _at_edges(function))
+        more = [*_at_edges(function), *cases_that_vary(function)]
+        errors = _raised_by(function.node)
+        calls = repeating_calls(function, prefix, self._literals, self._jails, self._seed, 1, more, errors)
         decorators = "".join(f"@{ast.unparse(one)}\n" for one in function.node.decorator_list)
         rewritings = [*rewritings_of(function), function.source]  # which a registry may not take twice
         variants = [*rewritings, *(decorators + one.code for one in survivors)]
         expected, cases = [call.outcome for call in calls], [call.case for call in calls]
         seen = observe_variants(prefix, function.source, name, variants, cases, expected, self._jails.first)
         usable = accepting(calls, seen[: len(rewritings)])
-        refused = [refusing(answers, expected) & {*usable} for answers in seen[len(rewritings) :]]
+        refused = [
+            {call for call in refusing(answers, expected) & {*usable} if _fails(answers, call, expected[call])}
+            for answers in seen[len(rewritings) :]
+        ]
         if not any(refused):
             raise NotRecorded("no call that was tried tells a survivor from the original")
         texts = {
@@ -113,13 +127,31 @@ class _Search:
         return msgspec.structs.replace(blank, calls=texts)
 
 
+def _raised_by(node: ast.AST) -> set[str]:
+    """Names of the errors that a function raises itself."""
+    raised = (each.exc for each in ast.walk(node) if isinstance(each, ast.Raise))
+    made = (each.func if isinstance(each, ast.Call) else each for each in raised)
+    return {each.id for each in made if isinstance(each, ast.Name)}
+
+
+def _fails(answers: Answers, call: int, due: GivenOutcome) -> bool:
+    """Whether the line that `_told` writes of a call fails of what a mutant gives: 90 is 90.0 to an ``==``."""
+    given = answers[call] if answers is not None and call < len(answers) else None
+    if given is None or given.kind != due.kind or due.kind == "raised" or due.text in _BY_IDENTITY:
+        return True
+    try:
+        return not bool(given.value == due.value)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _told(name: str, call: DecidingCall) -> str:
     """A call and what the original gives, as a line of a test."""
     asked, outcome = call_text(name, call.case.args, call.case.kwargs), call.outcome
     if outcome.kind == "raised":
         return f"{asked} raises {outcome.value}"
     made = asked if outcome.kind == "value" else f"list({asked})"
-    return f"{made} {'is' if outcome.text in ('None', 'True', 'False') else '=='} {outcome.text}"
+    return f"{made} {'is' if outcome.text in _BY_IDENTITY else '=='} {outcome.text}"
 
 
 def _at_edges(function: FunctionPlace) -> list[RecordedCase]:

@@ -7,6 +7,7 @@ several loops and from pools of threads, and a connection belongs to one loop.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 import threading
@@ -75,6 +76,11 @@ class RewardQuestion:
     def size(self) -> int:
         """Bytes, roughly."""
         return len(self.submission["text"]) + (0 if self.problem is None else len(self.problem.body))
+
+
+_TOLD = 2
+"""Failures in a row after which a person is told."""
+_log = logging.getLogger("truegrade.rewards")
 
 
 class Place(Protocol):
@@ -223,7 +229,11 @@ class RewardAsker:
             # A connection that was idle can be lost for no fault of the service's: one more try is owed to all.
             hasty = not (left[0].under.patient or self.place.ours or busy) and failures > 1
             if hasty or time.monotonic() + wait_s >= until:
-                return _fail(left, ServiceError(f"no reward: {failure} ({failures} requests)"))
+                return _fail(left, ServiceError(f"{failure} ({failures} requests)"))
+            if failures == _TOLD:
+                left_s = max(0.0, until - time.monotonic())
+                said = "no reward from %s yet: %s; asked for %.0f s more"
+                _log.warning(said, self._http.base_url, failure, left_s)
             await asyncio.sleep(wait_s)
         return None
 

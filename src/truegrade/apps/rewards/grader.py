@@ -24,6 +24,7 @@ from truegrade.apps.rewards.batching import AskedUnder, RewardAsker, RewardQuest
 from truegrade.apps.rewards.busy_clock import GRADING
 from truegrade.apps.rewards.node_pool import PlaceName, attach, detach
 from truegrade.apps.rewards.records import (
+    TRUTHS,
     AnswerGiven,
     OnError,
     PolicyReply,
@@ -169,10 +170,10 @@ class RewardGrader:
             raise UserError(f"`tampering`: {tampering!r} is no number")
         if url is not None and not url.startswith(("http://", "https://")):
             raise UserError(f"`url`: {url!r} begins with neither http:// nor https://")
-        if workers is not None and workers < 1:
-            raise UserError(f"`workers`: {workers} is not above 0")
-        if not retry_s > 0:
-            raise UserError(f"`retry_s`: {retry_s} is not above 0")
+        if workers is not None and (type(workers) is not int or workers < 1):
+            raise UserError(f"`workers`: {workers!r} is no whole number above 0")
+        if not (_is_number(retry_s) and retry_s > 0):
+            raise UserError(f"`retry_s`: {retry_s!r} is no number above 0")
         if url is None:
             open_profile(profile)  # a service may have others
             _find_benchmark(benchmark)
@@ -364,7 +365,7 @@ class RewardGrader:
         if reply.ground_truth is not None:
             return self._truths.problem(reply.ground_truth, reply.entry_point)
         if self.benchmark is None or reply.problem_id is None:
-            why_not = "the reply has no ground truth, and names no problem of a `benchmark`"
+            why_not = f"the row has none of {', '.join(TRUTHS)}, and names no problem of a `benchmark`"
             return SentProblem(id="", body=b"", why_not=why_not)
         return None
 

@@ -196,7 +196,12 @@ def reply_to(row: Mapping[str, Any], completion: Any, **given: Any) -> PolicyRep
         row: of the trainer's data set.
         completion: the reply, a text or messages.
         given: fields of `PolicyReply` that are known otherwise; those that are None are looked for in the row.
+
+    Raises:
+        UserError: the completion is neither a text nor messages.
     """
+    if not isinstance(completion, str | Sequence | Mapping):
+        raise UserError(f"a completion is a text or a list of messages, and {completion!r} is neither")
     found: dict[str, Any] = {
         "ground_truth": next((row[name] for name in TRUTHS if row.get(name) is not None), None),
         "problem_id": next((str(row[name]) for name in NAMES if row.get(name) is not None), None),

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from truegrade.apps.rewards.busy_clock import StepTime
 from truegrade.apps.rewards.grader import reward_grader
-from truegrade.apps.rewards.records import Reward, reply_to
+from truegrade.apps.rewards.records import TRUTHS, Reward, reply_to
 from truegrade.errors import UnknownName, UserError
 
 Unknown = Literal["none", "raise"]
@@ -52,7 +52,15 @@ class TruegradeReward:
         Raises:
             RewardError: nothing is known of a reply, where that is to be raised.
             UnknownName: the data set has no such column.
+            UserError: completions are no texts or messages, or a column of tests is of another length.
         """
+        if isinstance(completions, str):
+            raise UserError("`completions` is a text; TRL hands a list of them, one a row")
+        for name in (self._column, *TRUTHS):
+            if isinstance(values := columns.get(name or ""), list) and len(values) != len(completions):
+                raise UserError(
+                    f"column {name!r} has {len(values)} rows, and there are {len(completions)} completions"
+                )
         rows = [
             {name: values[at] for name, values in columns.items() if _is_column(values, len(completions))}
             for at in range(len(completions))

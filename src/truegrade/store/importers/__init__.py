@@ -105,6 +105,8 @@ def find_format(source: SourceFile, name: str | Importer | None) -> Importer:
             " 'completion' where it continues the prompt",
             line=1,
         )
+    if not fields and source.head.lstrip().startswith(b"{"):
+        raise BadRecord(source.path, "broken JSON; write the line anew, whole", line=1)
     names = ", ".join(importer.name for importer in IMPORTERS)
     shown = f" from the fields {fields}" if fields else ""
     raise BadRecord(
