@@ -79,3 +79,19 @@ def test_a_harness_without_rules_for_it_refuses_it_before_anything_is_asked(cli,
 def test_a_file_that_is_read_twice_has_one_kind(page):
     first, second = (load_benchmark("queries.py", Path("queries.jsonl")).problems[0].task for _ in range(2))
     assert kind_of(first).names == kind_of(second).names == ("query",)
+
+
+def test_a_profile_that_knows_the_kind_covers_it(cli, page, monkeypatch):
+    monkeypatch.syspath_prepend(page)
+    words = (page / "fenced.py").read_text()
+    words = words.replace('("function", "description")', '("query",)').replace("prompt}", "question}")
+    words = words.replace('"python\\n"', '"sql\\n"').replace(
+        "(problem.task, assemble(problem.task.prefix, answer), executor)", ""
+    )
+    judged = "return queries.Query().judge(problem, problem.task, answer, self.context(executor))"
+    words = words.replace("return grade_by_tests", judged)
+    (page / "reader.py").write_text(f"import queries\n{words}")
+    asked = ("run", "queries.py", *QUERIES, "--model", "baseline/reference", "--as", "reader.py", "--out", "r")
+    code, _, err = cli(*asked)
+    assert code == 0, err
+    assert summary_of(page / "r")["reasons"] == {"passed": 2}

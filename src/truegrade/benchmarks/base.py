@@ -59,7 +59,7 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     """One sentence for people, with its full stop."""
     tasks: str
-    """Which kind of problem it holds (`truegrade.records.kinds`); where an argument decides, both: ``A or B``."""
+    """Which kind of problem it holds (`truegrade.kinds`); where an argument decides, both: ``A or B``."""
     size: int | None
     """Number of problems; None where the user's file decides."""
     licence: str

@@ -20,6 +20,7 @@ __all__ = [
     "Kind",
     "asked_value",
     "built_in_kinds",
+    "kind_names",
     "kind_of",
     "problem_kind",
     "register",
@@ -31,11 +32,11 @@ KINDS = Registry[Kind[Any]](
         "function": "truegrade.kinds.function:KIND",
         "oracle": "truegrade.kinds.oracle:KIND",
         "cases": "truegrade.kinds.repair:KIND",
-        "suite": "truegrade.kinds.suite:KIND",
-        "contest": "truegrade.kinds.contest:KIND",
         "output_prediction": "truegrade.kinds.output_prediction:KIND",
         "input_prediction": "truegrade.kinds.input_prediction:KIND",
         "execution_choice": "truegrade.kinds.execution_choice:KIND",
+        "contest": "truegrade.kinds.contest:KIND",
+        "suite": "truegrade.kinds.suite:KIND",
     },
     lambda thing: None if isinstance(thing, Kind) else "is no truegrade.kinds.Kind",
     named=lambda kind: kind.names[0],
@@ -67,6 +68,11 @@ def _by_tag(tag: str) -> Kind[Any]:
 def built_in_kinds() -> Iterator[Kind[Any]]:
     """Every kind of the table."""
     return map(_by_tag, KINDS.built_in)
+
+
+def kind_names() -> tuple[str, ...]:
+    """What a profile may cover: the names of every kind of the table, and of those that a file registered."""
+    return tuple(dict.fromkeys(name for kind in (*built_in_kinds(), *_REGISTERED.values()) for name in kind.names))
 
 
 def asked_value(task: object) -> str | None:

@@ -56,7 +56,7 @@ class CallClaim(NamedTuple):
         return f"assert {self.call} == {self.value}"
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ShownPart(msgspec.Struct, frozen=True, kw_only=True):
     """What of a problem anybody may see: neither reference nor tests nor inputs."""
 
     text: str = ""
@@ -104,9 +104,9 @@ class Kind(Generic[TaskT]):
         """Which of `names` a problem is."""
         return self.names[0]
 
-    def shown(self, task: TaskT) -> Shown:
+    def shown(self, task: TaskT) -> ShownPart:
         """What of it anybody may see."""
-        return Shown()
+        return ShownPart()
 
     # asking
 

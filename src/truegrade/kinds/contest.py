@@ -8,21 +8,21 @@ from typing import Literal
 from truegrade.extraction.contest_programs import extract_contest_program
 from truegrade.extraction.programs import extract_program
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.kinds.base import Context, Kind, Shown, UpstreamField
+from truegrade.kinds.base import Context, Kind, ShownPart, UpstreamField
 from truegrade.kinds.code import whole_program
 from truegrade.prompts.making import RenderPrompt, chat
 from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason
 
 
-class Contest(Kind[ContestTask]):
+class ContestKind(Kind[ContestTask]):
     """The starter code decides how a problem is worded, the function's name how it is judged."""
 
     task = ContestTask
     names = ("contest",)
 
-    def shown(self, task: ContestTask) -> Shown:
+    def shown(self, task: ContestTask) -> ShownPart:
         """The words."""
-        return Shown(text=task.question)
+        return ShownPart(text=task.question)
 
     def prompts(self, task: ContestTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """LiveCodeBench's own words."""
@@ -86,5 +86,5 @@ def question(prompt_id: str, task: ContestTask, *, system: str | None = None) ->
     return chat(f"{prompt_id}.{kind_of_prompt(task)}", values, system=system)
 
 
-KIND = Contest()
+KIND = ContestKind()
 """The object that everything asks."""

@@ -11,7 +11,7 @@ from truegrade.errors import UserError
 from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.programs import called_class
-from truegrade.kinds.base import Context, Kind, Needs, Shown, UpstreamField
+from truegrade.kinds.base import Context, Kind, Needs, ShownPart, UpstreamField
 from truegrade.kinds.code import code_answer, code_to_continue, named_description, stored_code
 from truegrade.kinds.repair import counted_tests, judged_repair, repair_prompts
 from truegrade.prompts.making import RenderPrompt, as_stored, chat, continuation, origin
@@ -22,7 +22,7 @@ _MBPP_SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
 """Worked examples of the MBPP paper's prompt (google-research/google-research mbpp/README.md)."""
 
 
-class Function(Kind[FunctionTask]):
+class FunctionKind(Kind[FunctionTask]):
     """The tests run in a judge process, which calls the program in its own."""
 
     task = FunctionTask
@@ -33,9 +33,11 @@ class Function(Kind[FunctionTask]):
         """By whether a program is given, and whether there is code to continue."""
         return "repair" if task.buggy else "function" if task.prefix else "description"
 
-    def shown(self, task: FunctionTask) -> Shown:
+    def shown(self, task: FunctionTask) -> ShownPart:
         """Words, name, code to continue and the tests that MBPP shows."""
-        return Shown(text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests)
+        return ShownPart(
+            text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests
+        )
 
     def prompts(self, task: FunctionTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """Code to continue, or words, to which MBPP adds tests."""
@@ -125,5 +127,5 @@ def _mbpp_text(task: FunctionTask, code: str) -> str:
     return prompts.render("mbpp.paper", prompt=task.prompt, tests="\n".join(task.shown_tests), code=code)
 
 
-KIND = Function()
+KIND = FunctionKind()
 """The object that everything asks."""

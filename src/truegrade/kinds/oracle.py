@@ -6,22 +6,24 @@ from collections.abc import Iterator, Mapping
 
 from truegrade.grading.functions import count_by_oracle, expected_outputs, grade_by_oracle
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.kinds.base import Context, Kind, Shown, UpstreamField
+from truegrade.kinds.base import Context, Kind, ShownPart, UpstreamField
 from truegrade.kinds.code import code_answer, code_to_continue, stored_code
 from truegrade.prompts.making import RenderPrompt
 from truegrade.records import Answer, Completion, OracleTask, Problem
 
 
-class Oracle(Kind[OracleTask]):
+class OracleKind(Kind[OracleTask]):
     """What the reference returns is found once, and kept."""
 
     task = OracleTask
     names = ("oracle",)
     variants = ("default", "base")
 
-    def shown(self, task: OracleTask) -> Shown:
+    def shown(self, task: OracleTask) -> ShownPart:
         """As of a function."""
-        return Shown(text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests)
+        return ShownPart(
+            text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests
+        )
 
     def prompts(self, task: OracleTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """As of a function."""
@@ -52,5 +54,5 @@ def _key(problem: Problem) -> str:
     return f"{problem.dataset_sha256}/{problem.id}"
 
 
-KIND = Oracle()
+KIND = OracleKind()
 """The object that everything asks."""

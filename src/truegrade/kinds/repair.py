@@ -14,7 +14,7 @@ from truegrade.records import Answer, CasesTask, Completion, Problem, Reason
 FENCE = "```"
 
 
-class Repair(Kind[CasesTask]):
+class RepairKind(Kind[CasesTask]):
     """The buggy program is shown, and its name says what it is to do."""
 
     task = CasesTask
@@ -68,5 +68,5 @@ def counted_tests(task: RepairTask, program: str, context: Context) -> TestCount
     return TestCount(judged.harness["passed"], judged.harness["tests"])
 
 
-KIND = Repair()
+KIND = RepairKind()
 """The object that everything asks."""

@@ -12,7 +12,7 @@ from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import READS_TESTS
 from truegrade.grading.programs import own_part
 from truegrade.grading.static_findings import reads_tests
-from truegrade.kinds.base import Context, Kind, Needs, Shown, UpstreamField
+from truegrade.kinds.base import Context, Kind, Needs, ShownPart, UpstreamField
 from truegrade.kinds.code import code_answer, code_to_continue, named_description, stored_code
 from truegrade.patterns import pattern
 from truegrade.prompts.making import RenderPrompt, chat
@@ -21,7 +21,7 @@ from truegrade.records import Answer, Completion, Problem, SuiteTask
 _OWN_MAIN = pattern(r"__name__ *== *['\"]__main__['\"]")
 
 
-class Suite(Kind[SuiteTask]):
+class SuiteKind(Kind[SuiteTask]):
     """The tests run beside the program, or outside its process where values alone pass between them."""
 
     task = SuiteTask
@@ -29,9 +29,9 @@ class Suite(Kind[SuiteTask]):
     inside = True
     variants = ("default", "base")
 
-    def shown(self, task: SuiteTask) -> Shown:
+    def shown(self, task: SuiteTask) -> ShownPart:
         """Words, name, code to continue and the module that tests import."""
-        return Shown(text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, module=task.module)
+        return ShownPart(text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, module=task.module)
 
     def prompts(self, task: SuiteTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """Code to continue is asked for as functions are, words as descriptions without tests."""
@@ -94,5 +94,5 @@ def _reads_tests(task: SuiteTask, program: str) -> bool:
     return reads_tests(written, own, imported="__main__" not in tests and "runpy" not in tests)
 
 
-KIND = Suite()
+KIND = SuiteKind()
 """The object that everything asks."""

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.kinds import kind_names
 from truegrade.profiles.base import Profile, Rule, unsupported
-from truegrade.records.kinds import KINDS
 from truegrade.registry import Found, Origin, Registry, names_file_or_module, refuse_another_file
 
 __all__ = [
@@ -91,10 +91,11 @@ def _fault(thing: Any) -> str | None:
     for field in ("name", "version"):
         if not _WORD.fullmatch(str(getattr(kind, field))):
             return f"has the {field} {getattr(kind, field)!r}; write letters, digits, dots and hyphens"
-    wrong = [str(name) for name in kind.covers if name not in KINDS]
+    known = kind_names()
+    wrong = [str(name) for name in kind.covers if name not in known]
     if wrong or not kind.covers:
         said = f"{', '.join(wrong)}, which is no kind of problem" if wrong else "nothing"
-        return f"covers {said}; name kinds in its covers: {', '.join(KINDS)}"
+        return f"covers {said}; name kinds in its covers: {', '.join(known)}"
     return None
 
 

@@ -21,10 +21,8 @@ from truegrade.extraction.parsing import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.files.json_text import OWN, line_of, read_toml
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.kinds import Context, Kept, kind_of, problem_kind
-from truegrade.kinds import Kind as KindOf
+from truegrade.kinds import Context, Kept, Kind, kind_of, problem_kind
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
-from truegrade.records.kinds import Kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.tally import Scale
@@ -153,7 +151,7 @@ class Profile(ABC):
     version: str
     prompt_version: str | None = None
     """Version whose words the prompts still have, where grading alone has changed since; None for `version`."""
-    covers: tuple[Kind, ...]
+    covers: tuple[str, ...]
     """Kinds of problem that it has rules for, whatever the data set."""
     everything: bool = False
     """Whether it has rules for every kind: those that the kind itself gives."""
@@ -273,7 +271,7 @@ class Profile(ABC):
     def _kept(self) -> Kept:
         return Kept()
 
-    def _kind(self, problem: Problem) -> KindOf[Any]:
+    def _kind(self, problem: Problem) -> Kind[Any]:
         if not has_rules(self, problem_kind(problem.task), problem.benchmark):
             raise unsupported(self, problem)
         return kind_of(problem.task)

@@ -14,7 +14,6 @@ from truegrade.grading.references import References
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.prompts.making import chat
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt, Reason
-from truegrade.records.kinds import Kind
 
 # ------- The guard that OpenAI's grader sets up before it executes a program, and that other harnesses copied.
 # openai/human-eval@6d43fb9 ``human_eval/execution.py`` ``reliability_guard``. The same names are in Hugging
@@ -85,7 +84,7 @@ def with_tests(
 class FunctionProfile(Profile):
     """A harness that asks for a function, and runs prompt, answer and tests as one program."""
 
-    covers: tuple[Kind, ...] = ("function",)
+    covers: tuple[str, ...] = ("function",)
     words: str
     """Text under ``prompts/`` that asks, `ask` apart; its only placeholder is ``prompt``."""
 

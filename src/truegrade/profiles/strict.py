@@ -17,10 +17,9 @@ from truegrade.extraction.programs import SAID_NOT_TO_USE
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import DISOWNED, READS_TESTS
-from truegrade.kinds import built_in_kinds, kind_of
+from truegrade.kinds import built_in_kinds, kind_names, kind_of
 from truegrade.profiles.base import Profile
 from truegrade.records import Answer, Completion, Problem
-from truegrade.records.kinds import KINDS
 from truegrade.sandbox import Limits
 
 _SHOWN_CAUSES = 3
@@ -32,7 +31,7 @@ class Strict(Profile):
     name = "strict"
     version = "6"
     prompt_version = "1"
-    covers = KINDS
+    covers = kind_names()
     everything = True
     judges_outside = True
     variants = tuple(dict.fromkeys(name for kind in built_in_kinds() for name in kind.variants))
