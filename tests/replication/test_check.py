@@ -167,7 +167,7 @@ def test_other_answers_in_json(home, claim, answer, words):
         [
             ("71.4", "differs from this file by 1 of 7 draws", "an independent draw could give 71.4 %"),
             ("42.9", "differs from this file by 1 of 7 draws", "an independent draw could give 42.9 %"),
-            ("0", "differs from this file by 4 of 7 draws", "the claim of 0 % lies outside the interval"),
+            ("0", "differs from this file by 4 of 7 draws", "the claim of 0 % lies outside the 95 % interval"),
             ("56.9", "differs from this file, as does every count out of 7", "no count out of 7 prints as 56.9"),
         ],
     ),

@@ -200,7 +200,7 @@ def main(context: click.Context, log_level: str) -> None:
 # --------------------------------------------------------------------------------------- the three verbs
 
 
-@main.command(cls=SettingsCommand, several=("model",), basic=("ungraded", "fail_if"))
+@main.command(cls=SettingsCommand, several=("model",), basic=("ungraded",))
 @click.argument("benchmark", nargs=-1, required=True)
 @click.option("--no-grade", "ungraded", is_flag=True, help="Store the samples and stop there.")
 @fail_if_option("rate < 0.6 or missing")
