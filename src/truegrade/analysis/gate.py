@@ -1,8 +1,9 @@
 """Gates in continuous integration: a condition on a run or on a comparison, and how often it holds by chance.
 
 ``--fail-if worse`` and the like end a command with exit code 3. What is printed beside it says how often the
-condition would hold where nothing has changed, and what it finds with a probability of 80 %: both by drawing the
-estimate anew from a normal distribution with the standard error of its interval, on a fixed grid of quantiles.
+condition would hold where nothing has changed, and what it finds with a probability of 80 %: of a run of up to
+`_EXACT` draws by the binomial distribution, else by drawing the estimate anew from a normal distribution with the
+standard error of its interval, on a fixed grid of quantiles.
 
 Rates and differences are fractions of counts. Samples without a verdict and problems that one run lacks make them
 unknown, so that a condition on them holds, unless it bounds ``missing`` (or ``left_out``), as ``or missing > 3``
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from math import sqrt
+from math import comb, sqrt
 from statistics import NormalDist
 
 import msgspec
@@ -32,6 +33,8 @@ FALSE_ALARM = 0.05
 """Of the gate on one run: the true rate is named at which one run in twenty fails."""
 NO_INTERVAL = "there is no interval of so few problems"
 _STEP = 0.005
+_EXACT = 1_000
+"""Draws up to which what a run would show is drawn from the binomial distribution, and not from a normal one."""
 _ROUNDING = 1e-12
 """Far more than a mean of floats is off, and less than two fractions of a million samples differ."""
 _GRID = tuple(NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400))
@@ -57,6 +60,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest drop, or the highest true rate, at which it holds with a probability of `POWER`."""
     quiet: float | None = None
     """Of a run: the lowest true rate at which it holds with a probability of `FALSE_ALARM` at most."""
+    approximate: bool = True
+    """Whether these are of a normal distribution."""
 
 
 def comparison_condition(text: str) -> Condition:
@@ -114,7 +119,7 @@ def _gate_pair(condition: Condition, pair: RunPairing, first: Side, second: Side
     result = _held(
         condition, f"{pair.second} − {pair.first}", known, {"missing": missing, "left_out": left_out}, unknown
     )
-    if found.low is None or found.high is None or found.low == found.high:
+    if unknown or found.low is None or found.high is None or found.low == found.high:
         return result
     half = (found.high - found.low) / 2
     error = half / two_sided_z(found.confidence)
@@ -126,7 +131,7 @@ def _gate_pair(condition: Condition, pair: RunPairing, first: Side, second: Side
             difference = true + z * error
             p = 2 * (1 - NormalDist().cdf(abs(difference) / error))
             drawn = _of_difference(difference, difference - half, difference + half, p)
-            return {**drawn, "missing": 0, "left_out": 0}.get
+            return {**drawn, "missing": missing, "left_out": left_out}.get
 
         return _share_of_draws(condition, drawn)
 
@@ -183,24 +188,32 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summar
         {"missing": missing, "warnings": len(summary.warnings)}, unknown,
     )  # fmt: skip
     draws = effective_draws(headline)
-    if draws is None:
+    if draws is None or unknown:
         return result
+
+    def of(rate: Number) -> Values:
+        low, high = wilson(float(rate) * draws, draws, headline.confidence)
+        counts = {"missing": missing, "warnings": len(summary.warnings)}
+        return {"rate": rate, "rate_low": low, "rate_high": high, **counts}.get
+
+    size = round(draws)
+    exact = [condition.truth(of(Fraction(right, size))) for right in range(size + 1)] if size <= _EXACT else []
 
     @cache
     def chance(true: float) -> float | None:
+        if exact and not (None in exact or condition.names <= _NOT_DRAWN):
+            held = (right for right, holds in enumerate(exact) if holds)
+            return sum(comb(size, right) * true**right * (1 - true) ** (size - right) for right in held)
         error = sqrt(true * (1 - true) / draws)
-
-        def drawn(z: float) -> Values:
-            rate = min(1.0, max(0.0, true + z * error))
-            low, high = wilson(rate * draws, draws, headline.confidence)
-            return {"rate": rate, "rate_low": low, "rate_high": high, "missing": 0.0, "warnings": 0.0}.get
-
-        return _share_of_draws(condition, drawn)
+        return _share_of_draws(condition, lambda z: of(min(1.0, max(0.0, true + z * error))))
 
     falling = [1 - _STEP * step for step in range(int(1 / _STEP) + 1)]
     quiet = [rate for rate in falling if (share := chance(rate)) is not None and share <= FALSE_ALARM]
     return msgspec.structs.replace(
-        result, found=_first(falling, chance, POWER), quiet=min(quiet) if quiet and quiet[0] == 1 else None
+        result,
+        found=_first(falling, chance, POWER),
+        quiet=min(quiet) if quiet and quiet[0] == 1 else None,
+        approximate=not exact,
     )
 
 
@@ -248,7 +261,7 @@ def _lines(text: str, result: GateResult) -> list[str]:
         said.append(
             f"in runs like this one it holds for at most {100 * FALSE_ALARM:g} % where the true rate is"
             f" {100 * result.quiet:.1f} % or more, and for {100 * POWER:g} % or more where it is {found:.1f} % or"
-            " less (normal approximation)"
+            f" less ({'normal approximation' if result.approximate else 'binomial'})"
         )
     else:
         said.append("how often it holds by chance is not computed for this condition")

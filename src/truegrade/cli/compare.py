@@ -138,6 +138,8 @@ def compare(
     if file_format is None and (out is not None or open_page):
         instead = "add --format csv" if table else "add --format html"
         raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: {instead}")
+    if out == Path("-") and not table:
+        raise click.UsageError("--out - is for --table: name a folder")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
     if table and fail_if is not None:

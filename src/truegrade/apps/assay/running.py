@@ -148,10 +148,9 @@ def plan(request: AssayRequest, of: int) -> str:
     programs = new * each + 4 * cheats  # each cheat once at least, with twins and controls
     graders = [target.name for target in request.targets]
     own = [target.name for target in request.targets if target.limit_s is None]
-    minutes = max(1, round((new * LABEL_CPU_S + programs * len(own) * PROGRAM_CPU_S) / request.workers / 60))
-    takes = (
-        f"about {minutes} min if one takes {PROGRAM_CPU_S:g} s" if own else f"about {minutes} min to label them"
-    )
+    minutes = round((new * LABEL_CPU_S + programs * len(own) * PROGRAM_CPU_S) / request.workers / 60)
+    long = f"about {minutes} min" if minutes else "less than a minute"
+    takes = f"{long} if one takes {PROGRAM_CPU_S:g} s" if own else f"{long} to label them"
     if len(own) < len(graders):
         takes += f"{f' with {own[0]}' if own else ''}; then the time of foreign graders is measured and told"
     more = f"; the same command with `limit` {of} goes on in the same folder" if chosen < of else ""

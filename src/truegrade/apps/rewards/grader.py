@@ -168,7 +168,7 @@ class RewardGrader:
             raise UserError(f"`tests_inside`: {tests_inside!r} is neither True nor False")
         if not _is_number(tampering):
             raise UserError(f"`tampering`: {tampering!r} is no number")
-        if url is not None and not url.startswith(("http://", "https://")):
+        if url is not None and not (isinstance(url, str) and url.startswith(("http://", "https://"))):
             raise UserError(f"`url`: {url!r} begins with neither http:// nor https://")
         if workers is not None and (type(workers) is not int or workers < 1):
             raise UserError(f"`workers`: {workers!r} is no whole number above 0")

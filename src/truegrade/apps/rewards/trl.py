@@ -57,6 +57,8 @@ class TruegradeReward:
         if isinstance(completions, str):
             raise UserError("`completions` is a text; TRL hands a list of them, one a row")
         for name in (self._column, *TRUTHS):
+            if isinstance(columns.get(name or ""), str):
+                raise UserError(f"column {name!r} is a text; TRL hands a list of them, one a row")
             if isinstance(values := columns.get(name or ""), list) and len(values) != len(completions):
                 raise UserError(
                     f"column {name!r} has {len(values)} rows, and there are {len(completions)} completions"
@@ -100,6 +102,8 @@ def truegrade_reward(
     Raises:
         UserError: a setting is at fault.
     """
+    if column is not None and not isinstance(column, str):
+        raise UserError(f"`column`: {column!r} is no name of a column")
     if unknown not in (None, "none", "raise"):
         raise UserError(f"`unknown`: {unknown!r} is neither none nor raise")
     raises = not _leaves_out() if unknown is None else unknown == "raise"
