@@ -11,8 +11,8 @@ from peer_process import ask, peers
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction import contest_programs
 from truegrade.profiles import livecodebench as words
+from truegrade.profiles import livecodebench_repair as repair
 from truegrade.profiles import open_profile
-from truegrade.profiles import prompt_building as repair
 from truegrade.profiles.evalscope import contest_prompt
 from truegrade.profiles.lm_eval import LmEvalFork
 from truegrade.records import Completion, ContestTask, Problem

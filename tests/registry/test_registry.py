@@ -140,6 +140,10 @@ def test_files_that_are_not_there(tmp_path, kind):
     ("change", "message"),
     [
         (("    def extract(", "    def extracted("), "fenced.py: Fenced lacks extract, which every profile has"),
+        (
+            ("    def judgement(", "    def judgment("),
+            "Fenced has judgment, which nothing calls; did you mean judgement?",
+        ),
         (('covers = ("function", "description")', "covers = ()"), "Fenced covers nothing; name kinds"),
         (('"description")', '"mbpp")'), "Fenced covers mbpp, which is no kind of problem; name kinds"),
         (('"fenced", "1"', '"fen/ced", "1"'), "Fenced has the name 'fen/ced'; write letters"),

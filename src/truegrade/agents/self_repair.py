@@ -19,7 +19,7 @@ from truegrade.agents.steps import SettledStep, VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.profiles.prompt_building import REPAIR_STYLES, PublishedCrash, repair_prompt
+from truegrade.profiles.livecodebench_repair import REPAIR_STYLES, PublishedCrash, repair_prompt
 from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce

@@ -106,8 +106,8 @@ def identical_samples(texts: Texts) -> list[Caution]:
     if not same or same < MOST_PROBLEMS * len(several):
         return []
     said = (
-        f"{same} of {len(several)} problems have identical samples (greedy decoding, a cache, copied rows or a"
-        " confident model): pass@k counts one draw several times"
+        f"of {len(several)} with several samples {same} {'has' if same == 1 else 'have'} identical ones (greedy"
+        " decoding, a cache, copied rows or a confident model): pass@k counts one draw several times"
     )
     return [caution("identical-samples", said, same, len(several))]
 
@@ -362,6 +362,8 @@ def missing_replies(
             found.append(_left_out(failed, expected, f"{_failed(manifest)}, and are not scored"))
         if absent:
             said = f"are not in the file, which has up to {_samples(manifest.samples_per_task)} per problem"
+            if 2 * absent > expected - expected // manifest.samples_per_task:  # most problems have fewer
+                said += " (remove rows that stand in it twice)"
             found.append(_left_out(absent, expected, f"{said}, and are not scored"))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from copy import copy
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -88,6 +89,12 @@ def _fault(thing: Any) -> str | None:
     missing = [*sorted(kind.__abstractmethods__), *(name for name in _NEEDED if not hasattr(kind, name))]
     if missing:
         return f"lacks {', '.join(missing)}, which every profile has"
+    own = {name for each in kind.__mro__ if not issubclass(Profile, each) for name in vars(each)}
+    for name in sorted(own - {*dir(Profile)}):
+        if near := get_close_matches(name, ("render_prompt", "judgement"), n=1, cutoff=0.85):
+            return (
+                f"has {name}, which nothing calls; did you mean {near[0]}?"  # else the kind's own stands in for it
+            )
     for field in ("name", "version"):
         if not _WORD.fullmatch(str(getattr(kind, field))):
             return f"has the {field} {getattr(kind, field)!r}; write letters, digits, dots and hyphens"

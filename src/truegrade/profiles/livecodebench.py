@@ -30,7 +30,7 @@ from truegrade.kinds.contest import kind_of_prompt, question
 from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile
 from truegrade.profiles.cruxeval import SKIPPED, grade_assertion, literal_verdict, skipped
-from truegrade.profiles.prompt_building import VLLM_STOP, claude_completion
+from truegrade.profiles.livecodebench_repair import VLLM_STOP, claude_completion
 from truegrade.prompts.making import RenderPrompt, answered_prompt, base, chat
 from truegrade.records import Answer, Completion, ContestTask, OutputTask, Problem, Prompt
 from truegrade.sandbox import Limits

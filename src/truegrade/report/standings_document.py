@@ -95,7 +95,17 @@ def standings_caption(found: Sequence[RunStanding]) -> str:
     """What the numbers of a table are."""
     profiles = ", ".join(dict.fromkeys(standing.profile for standing in found))
     metrics = " or ".join(dict.fromkeys(standing.headline.metric for standing in found))
-    return f"{metrics} with 95 % confidence intervals, under {profiles}"
+    return f"{metrics} with 95 % confidence intervals, under {profiles}{_unequal(found)}"
+
+
+def _unequal(found: Sequence[RunStanding]) -> str:
+    """How many problems each run is about, where runs of one benchmark are about more or fewer."""
+    sizes: dict[str, set[int]] = {}
+    for name, standing in zip(benchmark_names(found), found, strict=True):
+        sizes.setdefault(name, set()).add(standing.headline.tasks)
+    if all(len(size) == 1 for size in sizes.values()):
+        return ""
+    return f"; problems: {', '.join(f'{each.model} {each.headline.tasks}' for each in found)}"
 
 
 def metrics(found: Sequence[RunStanding]) -> Table:
@@ -106,6 +116,8 @@ def metrics(found: Sequence[RunStanding]) -> Table:
             {"data set": f"{standing.benchmark} {standing.dataset_sha256[:8]}", **column}
             for standing, column in zip(found, columns, strict=True)
         ]
+    if _unequal(found):
+        columns = [{"problems": each.headline.tasks, **of} for each, of in zip(found, columns, strict=True)]
     return _side_by_side("metrics", "", found, columns)
 
 
@@ -122,7 +134,8 @@ def against_first(found: Sequence[RunStanding]) -> Table:
     """Differences of each run from the first, paired by problem."""
     paired = [standing for standing in found[1:] if standing.against_first]
     columns: list[dict[str, Cell]] = [{d.metric: _points(d) for d in each.against_first} for each in paired]
-    return _side_by_side("differences", f"minus {found[0].model}, paired by problem", paired, columns)
+    caption = f"minus {found[0].model}, on the problems of both; p not corrected"
+    return _side_by_side("differences", caption, paired, columns)
 
 
 def _side_by_side(

@@ -1,4 +1,9 @@
-"""Making a Prompt of a byte-exact text under ``prompts/`` and a problem."""
+"""LiveCodeBench's self-repair: the failing program, what its grading said, a request to mend it.
+
+LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/prompts/self_repair.py``. The Format line is always that of stdin
+and the starter code is never shown. Upstream aborts the whole scenario on some gradings and styles; here each is a
+`PublishedCrash` of that sample alone.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,6 @@ from truegrade import prompts
 from truegrade.errors import UserError
 from truegrade.prompts.making import base, chat, continuation, origin
 from truegrade.records import Message, Prompt
-
-# -------------------------------------- A contest problem in a harness' words: the starter code decides which.
-
 
 VLLM_STOP = ("###",)
 """Default of ``--stop`` (LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/runner/parser.py``);
@@ -28,12 +30,6 @@ def claude_completion(user: str, system: str) -> Prompt:
     """
     content = prompts.render("lcb_claude.completion", system=prompts.render(system), user=user.rstrip())
     return continuation(content, source=f"{origin('lcb_claude.completion')}; {origin(system)}")
-
-
-# ------------------ LiveCodeBench's self-repair: the failing program, what its grading said, a request to mend it.
-# LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/prompts/self_repair.py``. The Format line is always that of
-# stdin and the starter code is never shown. Upstream aborts the whole scenario on some gradings and styles; here
-# each is a `PublishedCrash` of that sample alone.
 
 
 _REPAIR_SYSTEM = "lcb.self_repair.system"
