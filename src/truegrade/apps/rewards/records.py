@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
-from truegrade.errors import TruegradeError, UserError
+from truegrade.errors import TruegradeError, UnknownName, UserError
 from truegrade.files.json_text import encode
 from truegrade.records import Form, Reason
 from truegrade.web.messages import InlineProblem
@@ -211,6 +211,35 @@ def reply_to(row: Mapping[str, Any], completion: Any, **given: Any) -> PolicyRep
     return PolicyReply(
         **found | ({"text": completion} if isinstance(completion, str) else {"messages": completion})
     )
+
+
+def rows_of_batch(
+    completions: Sequence[Any], columns: Mapping[str, Any], column: str | None
+) -> list[dict[str, Any]]:
+    """The rows of a batch, of which a trainer hands the columns; what is no list of that length is none.
+
+    Args:
+        completions: one a row.
+        columns: by name, and whatever else the trainer hands.
+        column: that is to hold the tests; None for the first of `TRUTHS`.
+
+    Raises:
+        UnknownName: there is no such column.
+        UserError: completions are a text, or a column of tests is, or is of another length.
+    """
+    if isinstance(completions, str):
+        raise UserError("`completions` is a text; a list of them is needed, one a row")
+    asked = len(completions)
+    for name in (column, *TRUTHS):
+        values = columns.get(name or "")
+        if isinstance(values, str):
+            raise UserError(f"column {name!r} is a text; a list of them is needed, one a row")
+        if isinstance(values, list) and len(values) != asked:
+            raise UserError(f"column {name!r} has {len(values)} rows, and there are {asked} completions")
+    whole = {name: values for name, values in columns.items() if isinstance(values, list) and len(values) == asked}
+    if asked and column is not None and column not in whole:
+        raise UnknownName("column of the data set", column, whole, "`column` names it")
+    return [{name: values[at] for name, values in whole.items()} for at in range(asked)]
 
 
 # --------- Ground truths as the service is sent them: read once for all replies to a prompt, and written once.

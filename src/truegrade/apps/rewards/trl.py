@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from truegrade.apps.rewards.busy_clock import StepTime
 from truegrade.apps.rewards.grader import reward_grader
-from truegrade.apps.rewards.records import TRUTHS, Reward, reply_to
-from truegrade.errors import UnknownName, UserError
+from truegrade.apps.rewards.records import Reward, reply_to, rows_of_batch
+from truegrade.errors import UserError
 
 Unknown = Literal["none", "raise"]
 _LEAVES_OUT = (1, 6)
@@ -54,21 +54,7 @@ class TruegradeReward:
             UnknownName: the data set has no such column.
             UserError: completions are no texts or messages, or a column of tests is of another length.
         """
-        if isinstance(completions, str):
-            raise UserError("`completions` is a text; TRL hands a list of them, one a row")
-        for name in (self._column, *TRUTHS):
-            if isinstance(columns.get(name or ""), str):
-                raise UserError(f"column {name!r} is a text; TRL hands a list of them, one a row")
-            if isinstance(values := columns.get(name or ""), list) and len(values) != len(completions):
-                raise UserError(
-                    f"column {name!r} has {len(values)} rows, and there are {len(completions)} completions"
-                )
-        rows = [
-            {name: values[at] for name, values in columns.items() if _is_column(values, len(completions))}
-            for at in range(len(completions))
-        ]
-        if rows and self._column is not None and self._column not in rows[0]:
-            raise UnknownName("column of the data set", self._column, rows[0], "`column` names it")
+        rows = rows_of_batch(completions, columns, self._column)
         rewards = reward_grader(**self._settings).grade_sync(
             [
                 reply_to(row, completion, ground_truth=row.get(self._column or ""))
@@ -116,10 +102,6 @@ def means(rewards: Sequence[Reward]) -> dict[str, float]:
     return (
         {name: sum(row[name] for row in rows) / len(rows) for name in rows[0] if name != "score"} if rows else {}
     )
-
-
-def _is_column(values: Any, rows: int) -> bool:
-    return isinstance(values, list) and len(values) == rows
 
 
 def _leaves_out() -> bool:
