@@ -15,13 +15,7 @@ import msgspec
 
 from truegrade.kinds import kind_of
 from truegrade.models.base import Reply
-from truegrade.records import (
-    SCHEMA_VERSION,
-    Message,
-    Problem,
-    Reason,
-    SampleKey,
-)
+from truegrade.records import SCHEMA_VERSION, Message, Problem, Reason, SampleKey
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
 Role = Literal["programmer", "tester"]

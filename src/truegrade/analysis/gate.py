@@ -45,6 +45,7 @@ COUNTS_OF_COMPARISON = ("worse", "better", "lost", "won", "missing", "left_out")
 OF_RUN = ("rate", "rate_low", "rate_high")
 COUNTS_OF_RUN = ("missing", "warnings")
 _NOT_DRAWN = frozenset({*COUNTS_OF_RUN, "left_out"})
+"""Of a condition on these alone nothing is said: they are as they are in every draw."""
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +120,9 @@ def _gate_pair(condition: Condition, pair: RunPairing, first: Side, second: Side
     result = _held(
         condition, f"{pair.second} − {pair.first}", known, {"missing": missing, "left_out": left_out}, unknown
     )
-    if unknown or found.low is None or found.high is None or found.low == found.high:
+    if unknown or condition.names <= _NOT_DRAWN:
+        return result
+    if found.low is None or found.high is None or found.low == found.high:
         return result
     half = (found.high - found.low) / 2
     error = half / two_sided_z(found.confidence)
@@ -188,7 +191,7 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summar
         {"missing": missing, "warnings": len(summary.warnings)}, unknown,
     )  # fmt: skip
     draws = effective_draws(headline)
-    if draws is None or unknown:
+    if draws is None or unknown or condition.names <= _NOT_DRAWN:
         return result
 
     def of(rate: Number) -> Values:
@@ -197,13 +200,14 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summar
         return {"rate": rate, "rate_low": low, "rate_high": high, **counts}.get
 
     size = round(draws)
-    exact = [condition.truth(of(Fraction(right, size))) for right in range(size + 1)] if size <= _EXACT else []
+    counts = range(size + 1) if 0 < size <= _EXACT else ()
+    truths = [condition.truth(of(Fraction(right, size))) for right in counts] or [None]
+    ways = None if None in truths else [(right, comb(size, right)) for right in counts if truths[right]]
 
     @cache
     def chance(true: float) -> float | None:
-        if exact and not (None in exact or condition.names <= _NOT_DRAWN):
-            held = (right for right, holds in enumerate(exact) if holds)
-            return sum(comb(size, right) * true**right * (1 - true) ** (size - right) for right in held)
+        if ways is not None:
+            return sum(number * true**right * (1 - true) ** (size - right) for right, number in ways)
         error = sqrt(true * (1 - true) / draws)
         return _share_of_draws(condition, lambda z: of(min(1.0, max(0.0, true + z * error))))
 
@@ -213,7 +217,7 @@ def _gate_profile(condition: Condition, profile: ProfileSummary, summary: Summar
         result,
         found=_first(falling, chance, POWER),
         quiet=min(quiet) if quiet and quiet[0] == 1 else None,
-        approximate=not exact,
+        approximate=ways is None,
     )
 
 
@@ -227,9 +231,7 @@ def _exact_rate(profile: ProfileSummary) -> Number:
 
 
 def _share_of_draws(condition: Condition, drawn: Callable[[float], Values]) -> float | None:
-    """How often a condition holds; None where it depends on what is not drawn, or on nothing that is."""
-    if condition.names <= _NOT_DRAWN:
-        return None
+    """How often a condition holds; None where it depends on what is not drawn."""
     found = [condition.truth(drawn(z)) for z in _GRID]
     return None if None in found else sum(map(bool, found)) / len(found)
 

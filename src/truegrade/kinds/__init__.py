@@ -1,6 +1,7 @@
 """One file a kind of problem: how it is worded, answered, judged, counted and shown.
 
-Nothing else decides by the type of a task, but for what a harness does otherwise with one, in its profile.
+What a harness does otherwise with a task stands in its profile. What else still decides by a task's type, such as
+the reading of calls out of tests, is listed in ``tests/house/test_kinds.py``.
 """
 
 from __future__ import annotations

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from truegrade.extraction.programs import extract_continuation, extract_program
-from truegrade.kinds.base import UpstreamField
+from truegrade.kinds.base import ShownPart, UpstreamField
 from truegrade.prompts.making import CODEX_STOP, RenderPrompt, chat, continuation
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, SuiteTask
-
-WHOLE = "as given: a whole program"
 
 
 def whole_program(completion: Completion) -> Answer:
     """The text itself, where somebody says that it is a program."""
-    return Answer(value=(completion.text or "").removeprefix("\ufeff"), found=WHOLE, form="program")
+    return Answer(
+        value=(completion.text or "").removeprefix("\ufeff"), found="as given: a whole program", form="program"
+    )
 
 
 def code_answer(completion: Completion, entry_point: str, prefix: str = "", owner: str = "") -> Answer:
@@ -47,6 +47,11 @@ def named_description(prompt: str, entry_point: str) -> dict[str, RenderPrompt]:
     """Prompts where the data set words a problem in words alone."""
     named = {"prompt": prompt, "entry_point": entry_point}
     return {"default": lambda: chat("strict.named.user", named)}
+
+
+def shown_code(task: FunctionTask | OracleTask) -> ShownPart:
+    """Words, name, code to continue and the tests that MBPP shows."""
+    return ShownPart(text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests)
 
 
 def stored_code(task: FunctionTask | OracleTask | SuiteTask) -> Iterator[UpstreamField]:

@@ -12,7 +12,7 @@ from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.programs import called_class
 from truegrade.kinds.base import Context, Kind, Needs, ShownPart, UpstreamField
-from truegrade.kinds.code import code_answer, code_to_continue, named_description, stored_code
+from truegrade.kinds.code import code_answer, code_to_continue, named_description, shown_code, stored_code
 from truegrade.kinds.repair import counted_tests, judged_repair, repair_prompts
 from truegrade.prompts.making import RenderPrompt, as_stored, chat, continuation, origin
 from truegrade.records import Answer, Completion, FunctionTask, Pairing, Problem, Prompt
@@ -35,9 +35,7 @@ class FunctionKind(Kind[FunctionTask]):
 
     def shown(self, task: FunctionTask) -> ShownPart:
         """Words, name, code to continue and the tests that MBPP shows."""
-        return ShownPart(
-            text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests
-        )
+        return shown_code(task)
 
     def prompts(self, task: FunctionTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """Code to continue, or words, to which MBPP adds tests."""

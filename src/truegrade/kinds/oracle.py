@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from truegrade.grading.functions import count_by_oracle, expected_outputs, grade_by_oracle
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.kinds.base import Context, Kind, ShownPart, UpstreamField
-from truegrade.kinds.code import code_answer, code_to_continue, stored_code
+from truegrade.kinds.code import code_answer, code_to_continue, shown_code, stored_code
 from truegrade.prompts.making import RenderPrompt
 from truegrade.records import Answer, Completion, OracleTask, Problem
 
@@ -21,9 +21,7 @@ class OracleKind(Kind[OracleTask]):
 
     def shown(self, task: OracleTask) -> ShownPart:
         """As of a function."""
-        return ShownPart(
-            text=task.prompt, entry_point=task.entry_point, prefix=task.prefix, tests=task.shown_tests
-        )
+        return shown_code(task)
 
     def prompts(self, task: OracleTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """As of a function."""

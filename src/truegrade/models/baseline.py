@@ -28,12 +28,7 @@ from truegrade.extraction.parsing import Fault, Parser, is_literal, parse_expres
 from truegrade.grading.literals import most_frequent
 from truegrade.kinds import CallClaim, asked_value, kind_of
 from truegrade.models.base import Model, Reply, no_sample
-from truegrade.records import (
-    Attempt,
-    Problem,
-    Prompt,
-    SampleKey,
-)
+from truegrade.records import Attempt, Problem, Prompt, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling
 
 MAX_LINES = 40

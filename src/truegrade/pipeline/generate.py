@@ -19,12 +19,7 @@ from truegrade.kinds import kind_of
 from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
 from truegrade.models.service_errors import Shortfall
 from truegrade.pipeline.verdicts import Progress
-from truegrade.records import (
-    Completion,
-    Problem,
-    Prompt,
-    SampleKey,
-)
+from truegrade.records import Completion, Problem, Prompt, SampleKey
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
 from truegrade.store.facts import sample_hash

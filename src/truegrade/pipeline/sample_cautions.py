@@ -24,11 +24,7 @@ from truegrade.models.micro import was_shown
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdicts import VerdictTable, counted_by_sample, graded, missing_packages
 from truegrade.profiles import Profile
-from truegrade.records import (
-    Estimate,
-    Problem,
-    Reason,
-)
+from truegrade.records import Estimate, Problem, Reason
 from truegrade.records.config import GenerationConfig
 from truegrade.statistics import Exchangeability, TaskTally, estimate
 from truegrade.statistics.reasoning_records import Pair
@@ -271,12 +267,11 @@ def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Cau
     generation = manifest.generation
     if generation is None or not _is_shipped(generation.model):
         return []
-    tasks = [problem.task for problem in problems.values()]
-    shown_by = ((task, kind_of(task), kind_of(task).pairing(task)) for task in tasks)
+    tasks = [(problem.task, kind_of(problem.task)) for problem in problems.values()]
     programs = dict.fromkeys(
         (program, pairing.shown)
-        for task, kind, pairing in shown_by
-        if pairing is not None
+        for task, kind in tasks
+        if (pairing := kind.pairing(task)) is not None
         for program in kind.programs_shown(task)
     )
     asked = Counter(kind for _, kind in programs)

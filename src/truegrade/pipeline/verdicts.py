@@ -28,16 +28,7 @@ from truegrade.grading.marks import REVERTED, installed_version, missing_package
 from truegrade.kinds import kind_of
 from truegrade.profiles import Profile
 from truegrade.profiles.base import refuse_uncovered
-from truegrade.records import (
-    TOOL_CALLS,
-    Answer,
-    Completion,
-    Estimate,
-    Problem,
-    Reason,
-    SampleKey,
-    Verdict,
-)
+from truegrade.records import TOOL_CALLS, Answer, Completion, Estimate, Problem, Reason, SampleKey, Verdict
 from truegrade.sandbox import Limits
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.summaries import ProblemScores, mean_score

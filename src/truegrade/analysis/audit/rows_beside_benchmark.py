@@ -23,10 +23,7 @@ from truegrade.errors import BadRecord
 from truegrade.extraction.contest_programs import first_pair, last_pair, shown_samples
 from truegrade.files.json_text import convert
 from truegrade.kinds import kind_of
-from truegrade.records import (
-    ContestTask,
-    Problem,
-)
+from truegrade.records import ContestTask, Problem
 from truegrade.store.importers.execution_reasoning import answers
 from truegrade.store.importers.livecodebench import AnswerRow, read_rows
 from truegrade.store.importers.logs import EvalScopeRow, Output, samples_of

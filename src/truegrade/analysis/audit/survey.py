@@ -461,7 +461,7 @@ def _completions(row: RawRow, problem_id: str, start: int, target: ImportTarget)
 def _fact(row: RawRow, completion: Completion, problem: Problem) -> SampleFact:
     text, task = completion.text or "", problem.task
     kind = kind_of(task)
-    code = kind.gives == "program"
+    code = kind.gives == "program" and kind.language == "python"
     prefix = kind.prefix(task) if row.form == "completion" else ""
     return SampleFact(
         sha256=completion.sha256,

@@ -434,13 +434,13 @@ def reward_grader(**settings: Any) -> RewardGrader:
     """
     from_environment = {name: value for name, value in settings_of().items() if name not in settings}
     settings |= from_environment
-    for name in settings:
-        if name not in (known := signature(RewardGrader).parameters):
-            raise UnknownName("setting of a reward", name, known)
     key = tuple(sorted((name, _frozen(value)) for name, value in settings.items()))
     with _graders_lock:
         found = _graders.get(key)
         if found is None or found.closed:
+            known = signature(RewardGrader).parameters
+            if unknown := next((name for name in settings if name not in known), ""):
+                raise UnknownName("setting of a reward", unknown, known)
             try:
                 found = _graders[key] = RewardGrader(**settings)
             except UserError as error:

@@ -17,15 +17,7 @@ import msgspec
 
 from truegrade.files.json_text import decode, encode
 from truegrade.kinds import kind_of
-from truegrade.records import (
-    Answer,
-    Completion,
-    ContestTask,
-    Problem,
-    Prompt,
-    Reason,
-    Verdict,
-)
+from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason, Verdict
 from truegrade.statistics import pass_at_k
 from truegrade.statistics.summaries import totals_by_task
 from truegrade.statistics.tally import OFFICIAL, PERCENT, Scale, published_metrics

@@ -30,15 +30,7 @@ from truegrade.kinds import kind_of, problem_kind
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
-from truegrade.records import (
-    Completion,
-    ContestTask,
-    FileSpan,
-    Problem,
-    Reason,
-    Verdict,
-    sha256_json,
-)
+from truegrade.records import Completion, ContestTask, FileSpan, Problem, Reason, Verdict, sha256_json
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.modes import CodeCache
 from truegrade.web.messages import (

@@ -95,16 +95,16 @@ def scripts_of(packages: Iterable[str]) -> tuple[str, ...]:
 def how_to_offer(name: str, *, command: bool) -> str:
     """What has to be said of a command, or of a module, that a grader does not find in the jail."""
     what = "command" if command else "module"
+    if name == "truegrade" and not command:
+        return (
+            f"the jail has no module {name!r}: Truegrade's own rewards open a jail themselves; `profiles` NAME"
+            " measures the rules that they pay by, and http://HOST:PORT with `call` truegrade a service"
+        )
     if command:
         scripts = entry_points(group="console_scripts", name=name)
         found = {script.dist.name for script in scripts if script.dist}
     else:
         found = set(_distributions().get(name, ()))
-    if name == "truegrade":
-        return (
-            f"the jail has no module {name!r}: Truegrade's own rewards open a jail themselves; `profiles` NAME"
-            " measures the rules that they pay by, and http://HOST:PORT with `call` truegrade a service"
-        )
     if found:
         return f"the jail has no {what} {name!r}; `packages` {min(found)} offers it"
     cure = "`jail=False` runs the grader outside the jail, where it is sent harmless programs alone"
