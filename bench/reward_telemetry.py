@@ -21,7 +21,7 @@ from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
 from truegrade.apps.assay.probes.mutants import mutants
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.attempts import attempts
-from truegrade.kinds import problem_kind
+from truegrade.kinds import kind_of, problem_kind
 from truegrade.profiles import open_profile
 from truegrade.profiles.base import Profile, has_rules
 from truegrade.records import Completion, ContestTask, Form, FunctionTask, Problem
@@ -53,7 +53,9 @@ def main() -> None:
     with Sandbox(Limits(cpu_s=3.0), options.workers) as sandbox, ThreadPoolExecutor(options.workers) as threads:
 
         def look(row: Row) -> tuple[str, ...]:
-            return attempts(row[2], strict.answer(row[2], _completion(row)), sandbox)
+            kind, task = kind_of(row[2].task), row[2].task
+            answer = strict.answer(row[2], _completion(row))
+            return attempts(kind.tests(task), answer, sandbox, prefix=kind.prefix(task))
 
         tried = [*problems[:: max(1, len(problems) // 6)], stdin_problem()]
         cheats = [row for problem in tried for row in _cheats(problem)]

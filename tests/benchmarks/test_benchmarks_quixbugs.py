@@ -7,6 +7,7 @@ import pytest
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.grading.repairs import grade_repair, suite_of
+from truegrade.kinds import kind_of
 from truegrade.profiles.strict import Strict
 from truegrade.prompts import render
 from truegrade.records import CasesTask, Completion, FunctionTask
@@ -41,7 +42,7 @@ def test_all_forty_are_there(loaded):
     assert (tasks.count(CasesTask), tasks.count(FunctionTask)) == (31, 9)
     tests = [len(p.task.cases) for p in benchmark.problems if isinstance(p.task, CasesTask)]
     assert sum(tests) == 242
-    graphs = [suite_of(p.task).size for p in benchmark.problems if isinstance(p.task, FunctionTask)]
+    graphs = [kind_of(p.task).suite(p.task).size for p in benchmark.problems if isinstance(p.task, FunctionTask)]
     assert sum(graphs) == 36
 
 
@@ -115,7 +116,7 @@ def test_graph_modules_lose_their_imports_and_nothing_else(loaded):
     assert task.tests.startswith("node1 = Node(1)\n")
     assert task.tests.endswith("\n\ntest1()\ntest2()\ntest3()\ntest4()\ntest5()\ntest6()\n")
     assert task.setup.startswith("class Node:")
-    crossing = {p.task.entry_point for p in loaded().problems if suite_of(p.task).classes is not None}
+    crossing = {p.task.entry_point for p in loaded().problems if kind_of(p.task).suite(p.task).classes is not None}
     assert crossing == NODES and "class Node" in suite_of(task).trusted
 
 
@@ -160,7 +161,9 @@ def verdicts(data_dir):
             answer = profile.extract(problem, completion(problem, f"```python\n{program.strip()}\n```"))
             # a test that overruns is a test that overruns, in 0.3 seconds as in 10
             seconds = 0.3 if problem.task.entry_point in ENDLESS else profile.limits.cpu_s
-            return grade_repair(suite_of(problem.task), answer.value, jail, cpu_s=seconds, timeouts=1)
+            return grade_repair(
+                kind_of(problem.task).suite(problem.task), answer.value, jail, cpu_s=seconds, timeouts=1
+            )
 
         yield {p.task.entry_point: (verdict(p, p.task.reference), verdict(p, p.task.buggy)) for p in problems}
 

@@ -27,7 +27,7 @@ from truegrade.grading.functions import expected_outputs, grade_by_oracle
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.repairs import grade_repair
 from truegrade.kinds.input_prediction import grade_input
-from truegrade.records import Answer, Case, CasesTask, InputTask, OracleTask
+from truegrade.records import Answer, Case, InputTask, OracleTask
 from truegrade.sandbox import CallResult, Limits, Outcome, Sandbox
 from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
@@ -162,8 +162,8 @@ def judgements(data: bytes) -> Iterator[Judgement]:
             yield grade_by_oracle(name, oracle, "program", expected_outputs(), jail, min_cpu_s=1.0)
         for name in repairs.COMPARATORS:
             cases = (Case(arguments=(0.1,), expected=right),)
-            task = CasesTask(entry_point="f", buggy="", reference="", cases=cases, comparator=name)
-            yield grade_repair(repairs.suite_of(task), "program", jail, cpu_s=1.0)
+            suite = repairs.Suite(entry_point="f", cases=cases, comparator=name)
+            yield grade_repair(suite, "program", jail, cpu_s=1.0)
         tests = Tests(inputs=("1",), outputs=(msgspec.json.encode(right).decode(),), function="f")
         yield grade_separately("program", tests, jail)
         predicted = InputTask(program="program", function="f", expected=repr(right), reference_arguments="1")

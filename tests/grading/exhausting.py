@@ -10,7 +10,8 @@ from pathlib import Path
 from truegrade.grading.contests.separate import grade_separately
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.functions import expected_outputs, grade_by_oracle
-from truegrade.grading.repairs import grade_repair, suite_of
+from truegrade.grading.repairs import grade_repair
+from truegrade.kinds import kind_of
 from truegrade.kinds.input_prediction import grade_input
 from truegrade.records import Answer, Case, CasesTask, InputTask, OracleTask
 from truegrade.sandbox import Limits, Sandbox
@@ -29,7 +30,7 @@ def by_oracle(returned, expected="1", comparator="equal"):
 def by_cases(returned, expected, comparator="eq"):
     case = Case(arguments=(1,), expected=expected)
     task = CasesTask(entry_point="f", buggy="", reference="", cases=(case,), comparator=comparator)
-    return lambda jail: grade_repair(suite_of(task), _program(returned), jail, cpu_s=10)
+    return lambda jail: grade_repair(kind_of(task).suite(task), _program(returned), jail, cpu_s=10)
 
 
 def by_contest(code, expected, function=None):

@@ -5,7 +5,8 @@ import pytest
 from support.honest_programs import HABITS, honest_function, honest_scripts
 from truegrade.apps.assay.cheats import CHANNELS, cheat_probes
 from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
-from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.kinds import kind_of
+from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask
 from truegrade.sandbox import Limits, Sandbox
 
 LIKE_HONEST = {
@@ -39,8 +40,8 @@ def sandbox():
 
 
 def looked(task, code, sandbox, reply=""):
-    problem = Problem(id="p", benchmark="inline", dataset_sha256="", cluster="p", task=task)
-    return attempts(problem, Answer(value=code, found="", form="program"), sandbox, reply)
+    kind, answer = kind_of(task), Answer(value=code, found="", form="program")
+    return attempts(kind.tests(task), answer, sandbox, reply, kind.prefix(task))
 
 
 def cheats(form):

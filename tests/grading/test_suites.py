@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.repairs import matches, suite_of
+from truegrade.kinds import kind_of
 from truegrade.records import Case, CasesTask, FunctionTask
 
 PLAIN = st.recursive(
@@ -62,9 +63,8 @@ def test_classes_of_the_program_are_told_from_modules():
 
 def test_cases_are_taken_as_they_are():
     cases = (Case(arguments=(1,), expected=2), Case(arguments=(3,), expected=4))
-    suite = suite_of(
-        CasesTask(entry_point="f", buggy="", reference="", cases=cases, comparator="list", skipped=(1,))
-    )
+    task = CasesTask(entry_point="f", buggy="", reference="", cases=cases, comparator="list", skipped=(1,))
+    suite = kind_of(task).suite(task)
     assert (suite.cases, suite.comparator, suite.skipped, suite.size) == (cases, "list", (1,), 2)
 
 

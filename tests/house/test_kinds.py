@@ -1,47 +1,70 @@
-"""What a kind of problem means is decided in its file: who else goes by the type of a task is listed here."""
+"""What a kind of problem means is decided in its file: nothing else goes by the type of a task, or by its name."""
 
 import ast
+import re
 from pathlib import Path
 
-from truegrade.kinds import KINDS, built_in_kinds
+from truegrade.kinds import KINDS, built_in_kinds, kind_names
 
 ROOT = Path(__file__).parents[2] / "src" / "truegrade"
 HOMES = ("records", "kinds", "benchmarks", "profiles")
 """The records, what is decided by them, data sets that are of one kind, and what a harness does otherwise."""
-LEFT = {
-    "agents/session.py",
-    "analysis/audit/contests.py",
-    "analysis/audit/rows_beside_benchmark.py",
-    *(f"apps/assay/{name}.py" for name in ("building", "hardening", "hardening_forms", "input_domain")),
-    *(f"apps/assay/probes/{name}.py" for name in ("labelled", "must_fail", "stubs")),
-    *(f"apps/assay/targets/{name}.py" for name in ("asking", "opening")),
-    *("apps/changed/build.py", "apps/evolve/evaluation.py", "apps/evolve/objectives.py", "apps/ray/crew.py"),
-    "apps/repository/own_tests.py",
-    *("grading/attempts.py", "grading/repairs.py", "grading/tests_forms.py"),
-    *("pipeline/importing.py", "pipeline/summary.py", "store/exporters/harness_files.py"),
-    *("web/service/execution.py", "web/service/jobs.py"),
+OF_ONE_KIND = {
+    "apps/changed/build.py": "it rewrites words, tests and reference of functions together",
 }
-"""Files that still decide by the type of a task: calls and shapes of tests above all. None joins them."""
+"""What is made for problems of one type, and refuses all others where it begins."""
+ASKED = re.compile(r"problem_kind\(|kind\w*\.name\(|problem\.kind")
+"""What gives the name of a kind."""
 
 
-def decides(source, tasks):
-    """Whether a module asks for the type of a task, by ``isinstance`` or in a ``case``."""
-    for node in ast.walk(ast.parse(source)):
-        asked = None
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-            asked = node.args[1]
-        elif isinstance(node, ast.MatchClass):
-            asked = node.cls
-        if asked is not None and tasks & {name.id for name in ast.walk(asked) if isinstance(name, ast.Name)}:
-            return True
-    return False
-
-
-def test_no_file_but_these_decides_by_the_type_of_a_task():
+def test_nothing_else_decides_by_the_type_or_the_name_of_a_kind():
     tasks = {kind.task.__name__ for kind in built_in_kinds()}
+    names = {*kind_names(), *KINDS.built_in}
     files = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in HOMES]
-    found = {path.relative_to(ROOT).as_posix() for path in files if decides(path.read_text("utf-8"), tasks)}
-    assert found == LEFT
+    fields = {field for kind in built_in_kinds() for field in kind.task.__struct_fields__}
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files}
+    found = {name: decisions(text, tasks, names, fields) for name, text in texts.items()}
+    assert {name: asked for name, asked in found.items() if asked and name not in OF_ONE_KIND} == {}
+
+
+def decisions(source, tasks, names, fields):
+    """Where a module asks for the type of a task, for a field that some have, or for the name of a kind.
+
+    An assertion that narrows a type decides nothing.
+    """
+    tree = ast.parse(source)
+    narrowed = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Assert) for part in ast.walk(node)}
+    found = []
+    for node in ast.walk(tree):
+        asked = False
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, asked_for]) if id(node) not in narrowed:
+                asked = bool(tasks & {name.id for name in ast.walk(asked_for) if isinstance(name, ast.Name)})
+            case ast.MatchClass(cls=ast.Name(id=name)):
+                asked = name in tasks
+            case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[of, ast.Constant(value=field), *_]):
+                asked = ast.unparse(of).rpartition(".")[2] == "task" and field in fields
+            case ast.Compare(left=left, comparators=[*right]):
+                sides = [left, *right]
+                literals = {
+                    part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)
+                }
+                asked = bool(names & literals) and any(ASKED.search(ast.unparse(side)) for side in sides)
+        if asked:
+            found.append(f"line {node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def test_each_form_of_deciding_is_seen():
+    forms = (
+        "isinstance(task, FunctionTask | None)",
+        "match task:\n    case FunctionTask():\n        pass",
+        "getattr(problem.task, 'prefix', '')",
+        "problem_kind(task) == 'function'",
+        "problem_kind(task) in ('oracle', 'function')",
+    )
+    assert all(decisions(form, {"FunctionTask"}, {"function"}, {"prefix"}) for form in forms)
+    assert decisions("assert isinstance(task, FunctionTask)", {"FunctionTask"}, set(), set()) == []
 
 
 def test_every_kind_has_a_file_a_tag_and_names_of_its_own():

@@ -3,12 +3,27 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from truegrade import kinds
+from truegrade.apps.assay.building import ProblemBuilder
+from truegrade.apps.assay.input_domain import known_calls
+from truegrade.apps.assay.probes.must_fail import make_impossible, must_fail_probes
+from truegrade.apps.assay.probes.stubs import examples_of
+from truegrade.apps.assay.records import Battery
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.records import PolicyReply
 from truegrade.benchmarks import load_benchmark
-from truegrade.kinds import kind_of
+from truegrade.grading.problem_tests import CallTests
+from truegrade.grading.repairs import grade_repair
+from truegrade.grading.tests_forms import put_tests
+from truegrade.kinds import Kind, kind_of, register
+from truegrade.kinds.base import ShownPart
+from truegrade.kinds.code import code_answer
+from truegrade.profiles import open_profile
+from truegrade.records import Answer, Case, Problem, Task
+from truegrade.sandbox import Limits, Sandbox
 
 FENCED = "```sql\n{}\n```"
 QUERIES = ("--data", "queries.jsonl")
@@ -95,3 +110,73 @@ def test_a_profile_that_knows_the_kind_covers_it(cli, page, monkeypatch):
     code, _, err = cli(*asked)
     assert code == 0, err
     assert summary_of(page / "r")["reasons"] == {"passed": 2}
+
+
+class TableTask(Task, frozen=True, kw_only=True, tag="table"):
+    """A function as a table of its values."""
+
+    words: str
+    entry_point: str
+    reference: str
+    cases: tuple[Case, ...]
+
+
+class Table(Kind[TableTask]):
+    """Says of its tests that they are calls, and no more."""
+
+    task = TableTask
+    names = ("table",)
+
+    def shown(self, task):
+        return ShownPart(text=task.words, entry_point=task.entry_point)
+
+    def extract(self, task, completion):
+        return code_answer(completion, task.entry_point)
+
+    def tests(self, task):
+        return CallTests(entry_point=task.entry_point, cases=task.cases)
+
+    def with_tests(self, task, tests):
+        return msgspec.structs.replace(task, cases=tests.cases)
+
+    def judge(self, problem, task, answer, context):
+        return grade_repair(self.suite(task), answer.value, context.executor, cpu_s=context.cpu_s(None))
+
+
+LAST = TableTask(
+    words="last([1, 2]) == 2",
+    entry_point="last",
+    reference="def last(xs):\n    return xs[-1]\n",
+    cases=(Case(arguments=([1, 2],), expected=2), Case(arguments=(["a"],), expected="a")),
+)
+
+
+@pytest.fixture
+def table(monkeypatch):
+    monkeypatch.setattr(kinds, "_REGISTERED", dict(kinds._REGISTERED))
+    register(Table())
+    return Problem(id="table/0", benchmark="tables", dataset_sha256="t", cluster="table/0", task=LAST)
+
+
+def test_a_kind_that_gives_its_tests_as_calls_is_put_in_the_forms_of_others_and_made_impossible(table):
+    tests = kind_of(LAST).tests(LAST)
+    put = put_tests("table/0", tests, "asserts").tests
+    assert put == ["assert last([1, 2]) == 2", "assert last(['a']) == 'a'"]
+    assert [probe.origin for probe, _ in must_fail_probes(table)] == ["one-off", "one-off", "conflicting"]
+    assert make_impossible(table, "one-off", 1).problem.task.cases[1].expected == "a!"
+    assert examples_of(table) == [(([1, 2],), 2)]
+
+
+def test_an_assay_finds_its_grader_right_on_right_and_wrong_programs(table):
+    with Sandbox(Limits(cpu_s=3.0), workers=1) as jail:
+        assert known_calls(table, jail).own == (([1, 2],), (["a"],))
+        battery = Battery(classes=("right", "mutants", "must-fail"), per_problem=4, inputs=5)
+        builder = ProblemBuilder(battery=battery, companions={}, claims={}, number=1, executor=jail)
+        _, probes = builder.build(table, 0)
+        assert {probe.label for probe in probes} >= {"right", "wrong"}
+        strict = open_profile("strict")
+        changed = {probe.id: problem for probe, problem in must_fail_probes(table)}
+        for probe in probes:
+            answer = Answer(value=probe.code, found="whole", form="program")
+            judged = strict.judgement(changed.get(probe.id, table), answer, jail)
+            assert judged.passed is (probe.label == "right"), probe

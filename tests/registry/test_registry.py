@@ -139,7 +139,10 @@ def test_files_that_are_not_there(tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("    def extract(", "    def extracted("), "fenced.py: Fenced lacks extract, which every profile has"),
+        (
+            ("    def extract(", "    def extracted("),
+            "Fenced has extracted, which nothing calls; did you mean extract?",
+        ),
         (
             ("    def judgement(", "    def judgment("),
             "Fenced has judgment, which nothing calls; did you mean judgement?",

@@ -53,7 +53,7 @@ def refuse_unknown(problem: VisibleProblem) -> None:
     Raises:
         UserError: it has no words for this benchmark.
     """
-    if problem.benchmark in SHOWN and problem.kind in ("function", "oracle"):
+    if problem.benchmark in SHOWN:
         return
     raise UserError(f"agent 'agentcoder' has no prompts for {problem.benchmark!r}; it covers {', '.join(SHOWN)}")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -32,16 +31,15 @@ from truegrade.extraction.blocks import fenced_blocks, longest_start
 from truegrade.extraction.parsing import Parser, SourceText, unix_newlines
 from truegrade.extraction.thinking import Weight, final_channel
 from truegrade.grading.executor import Executor
-from truegrade.grading.trials import PACKAGES, PytestRun, run_outside, run_pytest
+from truegrade.grading.trials import PACKAGES, PytestRun
+from truegrade.kinds import kind_of
 from truegrade.models.base import Model, Reply, generate_sample, no_sample
 from truegrade.records import (
     Attempt,
-    FunctionTask,
     Problem,
     Prompt,
     Reason,
     SampleKey,
-    SuiteTask,
     Usage,
 )
 from truegrade.records.config import AgentConfig, RequestPolicy, Sampling
@@ -190,10 +188,6 @@ def _binds(node: ast.AST, name: str) -> bool:
 
 OfficialTests = Callable[[str, Executor], PytestRun]
 """Runs the data set's own tests of one problem on a program."""
-
-
-SUITE_S = 180.0
-"""CPU seconds, and wall seconds, that all tests of a suite have together where an agent runs them."""
 
 
 NO_MODELS: Mapping[Role, Model] = MappingProxyType({})
@@ -486,22 +480,16 @@ def official_tests(agent: Agent, problems: Mapping[str, Problem]) -> dict[str, O
     """What runs the tests of each problem that has some; nothing for an agent that does not declare it."""
     if not sees_official_tests(agent):
         return {}
-    return {
-        id_: partial(_run, problem.task, id_.rpartition("/")[2])
+    found = {
+        id_: kind_of(problem.task).tests_run(problem.task, id_.rpartition("/")[2])
         for id_, problem in problems.items()
-        if isinstance(problem.task, SuiteTask | FunctionTask)
     }
+    return {id_: run for id_, run in found.items() if run is not None}
 
 
 def packages(agent: Agent) -> tuple[str, ...]:
     """What the agent's jail lets programs import besides what every jail does."""
     return PACKAGES if sees_official_tests(agent) else ()
-
-
-def _run(task: SuiteTask | FunctionTask, folder: str, program: str, executor: Executor) -> PytestRun:
-    if isinstance(task, FunctionTask):
-        return run_outside(task, program, executor)
-    return run_pytest(task, program, executor, folder=folder, cpu_s=SUITE_S, wall_s=SUITE_S)
 
 
 # --------- The faces that an agent shows the pipeline: it words problems like a profile and answers like a model.

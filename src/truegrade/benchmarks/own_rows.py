@@ -27,12 +27,12 @@ from truegrade.files.json_text import convert, encode, read_toml
 from truegrade.grading.programs import assemble, method_call, renamed, stub
 from truegrade.records import (
     Answer,
+    BuiltInTask,
     ContestTask,
     FunctionTask,
     Pairing,
     Problem,
     SuiteTask,
-    Task,
     sha256_json,
 )
 from truegrade.store.importers.reading import bad_row
@@ -209,7 +209,7 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
     )
 
 
-def task_of(row: BenchmarkRow) -> Task:
+def task_of(row: BenchmarkRow) -> BuiltInTask:
     """What a row asks, as a benchmark of it would.
 
     Raises:
@@ -251,7 +251,7 @@ class _Row:
         if not row.prompt.strip():
             raise self._fault("prompt", "is empty; say what is asked")
 
-    def task(self) -> Task:
+    def task(self) -> BuiltInTask:
         """What the row asks."""
         row, name = self._row, self._row.entry_point
         if name is not None and row.prefix is None and (not name.isidentifier() or iskeyword(name)):

@@ -22,10 +22,10 @@ from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
 from truegrade.files.json_text import UNREADABLE, encode
-from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
+from truegrade.grading.problem_tests import CallTests, ProblemTests, ReferenceTests, SourceTests, StreamTests
 from truegrade.grading.programs import assemble
-from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.records import Answer
 from truegrade.sandbox.outcome import Outcome
 
 # ------------------------------- Telling attempts to be paid for nothing from honest programs, right or wrong.
@@ -149,27 +149,28 @@ _REPORT = re.compile(r"^(?:TEST_PASSED|=+ \d+ passed in [\d.]+s =+|\{.*\"passed\
 _UNITTEST = re.compile(r"^Ran \d+ tests? in [\d.]+s\s+OK$", re.MULTILINE)
 
 
-def attempts(problem: Problem, answer: Answer, executor: Executor, reply: str = "") -> tuple[str, ...]:
+def attempts(
+    tests: ProblemTests | str, answer: Answer, executor: Executor, reply: str = "", prefix: str = ""
+) -> tuple[str, ...]:
     """By which channels a program is accepted where it cannot be right; none for an honest one.
 
     Channels are those that `truegrade assay` names. Of a problem that is not answered by a program, or whose
     tests hold no inputs, nothing is known, so there are none.
 
     Args:
-        problem: that was to be solved.
+        tests: of the problem that was to be solved, or why it has none.
         answer: as the profile took it out of the reply.
         executor: runs the program, once.
         reply: the text that the answer is from, whose end an extraction may have left out: a harness that does
             not puts its tests behind it.
+        prefix: code of the problem that stands before the answer.
     """
-    task = problem.task
-    if answer.value is None or not isinstance(task, FunctionTask | OracleTask | CasesTask | ContestTask):
+    if answer.value is None or isinstance(tests, str):
         return ()
-    inputs = _inputs(task)
+    inputs = _inputs(tests)
     if not inputs:
         return ()
-    entry_point = task.function if isinstance(task, ContestTask) else task.entry_point
-    prefix = task.prefix if isinstance(task, FunctionTask | OracleTask) else ""
+    entry_point = tests.entry_point
     program = assemble(prefix, answer)
     rest = reply.rpartition(answer.value)[2].partition("```")[0] if answer.value.strip() in reply else ""
     ending = assemble(prefix, msgspec.structs.replace(answer, value=answer.value + rest)).rstrip()
@@ -217,19 +218,19 @@ def _bait() -> str:
     return files("truegrade.grading").joinpath("bait.py").read_text(encoding="utf-8")
 
 
-def _inputs(task: FunctionTask | OracleTask | CasesTask | ContestTask) -> list[Any]:
+def _inputs(tests: ProblemTests) -> list[Any]:
     """Argument lists, or texts for stdin."""
-    if isinstance(task, FunctionTask):
-        return _written_calls(task)
-    if isinstance(task, OracleTask):
-        return _few(task.base_inputs)
-    if isinstance(task, CasesTask):
-        return _few([case.arguments for number, case in enumerate(task.cases) if number not in task.slow])
-    try:
-        inputs = decode(task).inputs
-    except UndecodableTests:
-        return []
-    return _few(inputs) if task.function is None else _few([_arguments(text) for text in inputs])
+    match tests:
+        case SourceTests():
+            return _written_calls(tests)
+        case ReferenceTests():
+            return _few(tests.inputs)
+        case CallTests():
+            return _few([case.arguments for number, case in enumerate(tests.cases) if number not in tests.slow])
+        case StreamTests(entry_point=None):
+            return _few(tests.inputs)
+        case StreamTests():
+            return _few([_arguments(text) for text in tests.inputs])
 
 
 def _few(inputs: Sequence[Any]) -> list[Any]:
@@ -243,18 +244,18 @@ def _arguments(text: str) -> tuple[Any, ...] | None:
         return None
 
 
-def _written_calls(task: FunctionTask) -> list[Any]:
+def _written_calls(tests: SourceTests) -> list[Any]:
     """Arguments of the calls in the tests that are plain values; else one call with a number."""
     try:
         with quietly():
-            tree = syntax.parse(task.tests)
+            tree = syntax.parse(tests.source)
     except (SyntaxError, ValueError, RecursionError):
         return []
     found: list[Any] = []
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in (
-                task.entry_point,
+                tests.entry_point,
                 _HUMANEVAL,
             ):
                 try:

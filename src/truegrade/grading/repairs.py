@@ -15,19 +15,17 @@ from typing import Any
 
 import msgspec
 
-from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.marks import TESTS_SKIPPED
+from truegrade.grading.problem_tests import CallTests, SourceTests, is_test
 from truegrade.grading.programs import arrange, statements
-from truegrade.records import Case, CasesTask, FunctionTask, Reason
+from truegrade.records import Case, FunctionTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 
 # ------------------------- The tests of a program to repair, one by one, so that it can be said how many pass.
 # Two kinds. Calls with plain values: the program gets arguments, and outputs are compared outside its process.
 # Other statements: each runs in a judge process, which calls the program in its own.
-
-RepairTask = CasesTask | FunctionTask
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +43,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     classes: tuple[str, ...] | None = None
     """Given, objects cross, see `truegrade.grading.executor.Executor.judge`."""
     skipped: tuple[int, ...] = ()
+    slow: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -52,54 +51,33 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.cases) or len(self.statements)
 
 
-def suite_of(task: RepairTask) -> Suite:
-    """The tests of a task.
+def suite_of_calls(tests: CallTests) -> Suite:
+    """Calls with plain values one by one."""
+    return Suite(**msgspec.structs.asdict(tests))
 
-    Top-level assertions and bare calls of a `FunctionTask`'s tests are a test each, everything else is context.
-    If all are ``assert f(literals) == literal``, they become calls with plain values.
+
+def suite_of(task: FunctionTask) -> Suite:
+    """The tests of a function one by one.
+
+    Top-level assertions and bare calls are a test each, everything else is context. If all are
+    ``assert f(literals) == literal``, they become calls with plain values.
     """
-    if isinstance(task, CasesTask):
-        return Suite(
-            entry_point=task.entry_point, cases=task.cases, comparator=task.comparator, skipped=task.skipped
-        )
-    body = statements(task.tests)
-    tests = [node for node in body if is_test(node)]
-    cases = [case for node in tests if (case := _plain_case(node, task.entry_point)) is not None]
+    held = SourceTests(
+        entry_point=task.entry_point, source=task.tests, setup=task.setup, plain_arguments=task.plain_arguments
+    )
     # Calls are compared outside, several to a process; every other kind of test costs a run of its own.
-    if len(cases) == len(body) and task.plain_arguments and not task.setup:
-        return Suite(entry_point=task.entry_point, cases=tuple(cases))
+    if cases := held.cases:
+        return Suite(entry_point=task.entry_point, cases=cases)
+    body = statements(task.tests)
     context = ast.Module([node for node in body if not is_test(node)], [])
     arranged = arrange(task)
     return Suite(
         entry_point=task.entry_point,
         context=f"{arranged.setup}{ast.unparse(context)}",
-        statements=tuple(map(ast.unparse, tests)),
+        statements=tuple(ast.unparse(node) for node in body if is_test(node)),
         trusted=arranged.trusted,
         classes=arranged.classes,
     )
-
-
-def is_test(node: ast.stmt) -> bool:
-    """Whether a top-level statement of tests is a test of its own."""
-    return isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
-
-
-def _plain_case(node: ast.stmt, entry_point: str) -> Case | None:
-    """The call and value of ``assert f(1, [2]) == 3``; None for any other statement."""
-    match node:
-        case ast.Assert(
-            test=ast.Compare(
-                left=ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]),
-                ops=[ast.Eq()],
-                comparators=[expected],
-            )
-        ) if name == entry_point:
-            try:
-                values = tuple(syntax.literal_eval(argument) for argument in arguments)
-                return Case(arguments=values, expected=syntax.literal_eval(expected))
-            except ValueError:
-                return None
-    return None
 
 
 # ------------------------------------------------------------------------------------------- comparison

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from truegrade.kinds.base import CallClaim, Context, Kept, Kind, TaskT
+from truegrade.records import Task
 from truegrade.registry import Registry
 
 __all__ = [
@@ -55,10 +56,10 @@ def register(kind: Kind[TaskT]) -> Kind[TaskT]:
     return kind
 
 
-def kind_of(task: object) -> Kind[Any]:
+def kind_of(task: Task) -> Kind[Any]:
     """The kind of a problem's task."""
     known = _REGISTERED.get(type(task))
-    return _by_tag(str(task.__struct_config__.tag)) if known is None else known  # type: ignore[attr-defined]
+    return _by_tag(str(task.__struct_config__.tag)) if known is None else known
 
 
 @cache
@@ -76,11 +77,11 @@ def kind_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for kind in (*built_in_kinds(), *_REGISTERED.values()) for name in kind.names))
 
 
-def asked_value(task: object) -> str | None:
+def asked_value(task: Task) -> str | None:
     """The right answer where a value is asked for, as a literal; of a choice about its first program."""
     return next(iter(kind_of(task).outputs(task)), None)
 
 
-def problem_kind(task: object) -> str:
+def problem_kind(task: Task) -> str:
     """What a problem asks: a name that profiles cover."""
     return kind_of(task).name(task)

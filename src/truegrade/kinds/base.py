@@ -10,12 +10,15 @@ import msgspec
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.problem_tests import CallTests, ProblemTests
 from truegrade.grading.programs import assemble
+from truegrade.grading.repairs import Suite, suite_of_calls
+from truegrade.grading.trials import PytestRun
 from truegrade.prompts.making import RenderPrompt
-from truegrade.records import Answer, Completion, Pairing, Problem, Prompt
+from truegrade.records import Answer, Completion, Pairing, Problem, Prompt, Task
 from truegrade.statistics.reasoning_records import Pair, PredictionPrompt
 
-TaskT = TypeVar("TaskT")
+TaskT = TypeVar("TaskT", bound=Task)
 MadeT = TypeVar("MadeT")
 UpstreamField = tuple[Literal["prompt", "reference", "test"], str, str]
 """Part of a problem, name of the field that others store it in, and its text."""
@@ -140,9 +143,53 @@ class Kind(Generic[TaskT]):
         """The program that is to be repaired; empty where none is."""
         return ""
 
+    def written_anew(self, task: TaskT) -> TaskT:
+        """The same as a program to write and not to repair, where that can be asked for."""
+        return task
+
     def reference(self, task: TaskT) -> str | CallClaim | None:
         """What a perfect model answers: a program, or the value of a call; None where the data set has none."""
         return getattr(task, "reference", None)
+
+    # the tests
+
+    def entry_point(self, task: TaskT) -> str | None:
+        """The function or class that they call; None of a program on standard input."""
+        return getattr(task, "entry_point", None)
+
+    def tests(self, task: TaskT) -> ProblemTests | str:
+        """What decides about a program, for whoever puts it in other forms or changes it; or why nobody can."""
+        return "it asks for no function"
+
+    def with_tests(self, task: TaskT, tests: Any) -> TaskT:
+        """The same with others, of the shape that `tests` gives."""
+        raise NotImplementedError
+
+    def suite(self, task: TaskT) -> Suite | None:
+        """Those of a program that may be repaired, one by one; None where they are not run so."""
+        tests = self.tests(task)
+        return suite_of_calls(tests) if isinstance(tests, CallTests) else None
+
+    def tests_run(self, task: TaskT, folder: str) -> Callable[[str, Executor], PytestRun] | None:
+        """What runs them and tells what they print, for agents that may see it; None where there are none.
+
+        Args:
+            task: whose tests they are.
+            folder: by whose name messages call the working directory.
+        """
+        return None
+
+    def refusal(self, task: TaskT) -> tuple[str, str] | None:
+        """The field by which it may not come from somebody else, and why; None where it may."""
+        return None
+
+    def public(self, task: TaskT) -> TaskT | None:
+        """The problem with the tests alone that its statement shows; None where none are kept back."""
+        return None
+
+    def carried(self, task: TaskT) -> TaskT:
+        """The same for another machine: with what it left in files of this one."""
+        return task
 
     # judging
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from truegrade import prompts
 from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.grading.programs import called_class
+from truegrade.grading.problem_tests import SourceTests
+from truegrade.grading.programs import called_class, method_call
+from truegrade.grading.repairs import Suite, suite_of
+from truegrade.grading.trials import PytestRun, run_outside
 from truegrade.kinds.base import Context, Kind, Needs, ShownPart, UpstreamField
 from truegrade.kinds.code import code_answer, code_to_continue, named_description, shown_code, stored_code
 from truegrade.kinds.repair import counted_tests, judged_repair, repair_prompts
@@ -40,7 +44,7 @@ class FunctionKind(Kind[FunctionTask]):
     def prompts(self, task: FunctionTask, examples: Mapping[str, Problem]) -> Mapping[str, RenderPrompt]:
         """Code to continue, or words, to which MBPP adds tests."""
         if task.buggy:
-            return repair_prompts(task)
+            return repair_prompts(task.entry_point, task.buggy)
         if called_class(task):  # words that end in the class to complete
             return {"default": lambda: as_stored(task.prompt, source="the data set's words, as stored")}
         if task.prefix == task.prompt:
@@ -57,16 +61,36 @@ class FunctionKind(Kind[FunctionTask]):
         """The program, whole or behind the prompt's own code."""
         return code_answer(completion, task.entry_point, task.prefix, called_class(task))
 
+    def tests(self, task: FunctionTask) -> SourceTests:
+        """Their source."""
+        return SourceTests(
+            entry_point=task.entry_point, source=task.tests, setup=task.setup, shown=task.shown_tests,
+            plain_arguments=task.plain_arguments, method_call=method_call(task), owner=called_class(task),
+        )  # fmt: skip
+
+    def with_tests(self, task: FunctionTask, tests: SourceTests) -> FunctionTask:
+        """Other source."""
+        return msgspec.structs.replace(task, tests=tests.source, shown_tests=tests.shown)
+
+    def suite(self, task: FunctionTask) -> Suite:
+        """Its assertions."""
+        return suite_of(task)
+
+    def tests_run(self, task: FunctionTask, folder: str) -> Callable[[str, Executor], PytestRun]:
+        """They run outside the program's process."""
+        return lambda program, executor: run_outside(task, program, executor)
+
     def judge(self, problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> Judgement:
         """All tests at once; of a repair, test by test."""
         if task.buggy:
-            return judged_repair(task, answer.value or "", context)
+            return judged_repair(self.suite(task), answer.value or "", context.cpu_s(task.cpu_s), context)
         limited = msgspec.structs.replace(task, cpu_s=context.cpu_s(task.cpu_s))
         return grade_by_tests(limited, self.program(task, answer), context.executor)
 
     def count(self, problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> TestCount | None:
         """The top-level asserts."""
-        return counted_tests(task, answer.value or "" if task.buggy else self.program(task, answer), context)
+        program = answer.value or "" if task.buggy else self.program(task, answer)
+        return counted_tests(self.suite(task), program, context.cpu_s(task.cpu_s), context)
 
     def needs(self, task: FunctionTask) -> Needs:
         """pytest, where the tests import it."""
@@ -82,6 +106,10 @@ class FunctionKind(Kind[FunctionTask]):
     def buggy(self, task: FunctionTask) -> str:
         """The program to repair."""
         return task.buggy
+
+    def written_anew(self, task: FunctionTask) -> FunctionTask:
+        """Without the program to repair."""
+        return msgspec.structs.replace(task, buggy="")
 
     def pairing(self, task: FunctionTask) -> Pairing | None:
         """Of a changed problem, or of the original of one."""

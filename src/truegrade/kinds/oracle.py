@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from truegrade.grading.functions import count_by_oracle, expected_outputs, grade_by_oracle
 from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.problem_tests import ReferenceTests
 from truegrade.kinds.base import Context, Kind, ShownPart, UpstreamField
 from truegrade.kinds.code import code_answer, code_to_continue, shown_code, stored_code
 from truegrade.prompts.making import RenderPrompt
@@ -30,6 +33,17 @@ class OracleKind(Kind[OracleTask]):
     def extract(self, task: OracleTask, completion: Completion) -> Answer:
         """The program, whole or behind the prompt's own code."""
         return code_answer(completion, task.entry_point, task.prefix)
+
+    def tests(self, task: OracleTask) -> ReferenceTests:
+        """The inputs."""
+        return ReferenceTests(
+            entry_point=task.entry_point, reference=task.reference, inputs=task.base_inputs,
+            further=task.plus_inputs, comparator=task.comparator, atol=task.atol,
+        )  # fmt: skip
+
+    def with_tests(self, task: OracleTask, tests: ReferenceTests) -> OracleTask:
+        """Other inputs."""
+        return msgspec.structs.replace(task, base_inputs=tests.inputs, plus_inputs=tests.further)
 
     def judge(self, problem: Problem, task: OracleTask, answer: Answer, context: Context) -> Judgement:
         """Output by output, outside the program's process."""

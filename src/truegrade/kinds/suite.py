@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import READS_TESTS
 from truegrade.grading.programs import own_part
 from truegrade.grading.static_findings import reads_tests
+from truegrade.grading.trials import PytestRun, run_pytest
 from truegrade.kinds.base import Context, Kind, Needs, ShownPart, UpstreamField
 from truegrade.kinds.code import code_answer, code_to_continue, named_description, stored_code
 from truegrade.patterns import pattern
 from truegrade.prompts.making import RenderPrompt, chat
 from truegrade.records import Answer, Completion, Problem, SuiteTask
 
+SHOWN_S = 180.0
+"""CPU seconds, and wall seconds, that all tests of a suite have together where an agent runs them."""
 _OWN_MAIN = pattern(r"__name__ *== *['\"]__main__['\"]")
 
 
@@ -53,6 +57,14 @@ class SuiteKind(Kind[SuiteTask]):
         """pytest, where it runs the tests, and the processes that the program may start."""
         packages = ("pytest",) if task.framework == "pytest" else ()
         return Needs(packages=packages, processes=task.processes, cpu_s=task.cpu_s)
+
+    def tests_run(self, task: SuiteTask, folder: str) -> Callable[[str, Executor], PytestRun]:
+        """By pytest, in the program's process."""
+
+        def run(program: str, executor: Executor) -> PytestRun:
+            return run_pytest(task, program, executor, folder=folder, cpu_s=SHOWN_S, wall_s=SHOWN_S)
+
+        return run
 
     def judge(self, problem: Problem, task: SuiteTask, answer: Answer, context: Context) -> Judgement:
         """By the tests that the reference passes; a program that reads them is marked."""

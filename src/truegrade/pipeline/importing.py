@@ -19,7 +19,7 @@ from truegrade.errors import UserError
 from truegrade.kinds import kind_of
 from truegrade.models.local import ARGUMENT, recorded_arguments
 from truegrade.pipeline.verdicts import Progress
-from truegrade.records import Completion, ContestTask, Problem, sha256_json
+from truegrade.records import Completion, Problem, sha256_json
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import sample_hash
@@ -200,10 +200,10 @@ def _manifest(
 
 
 def questions_of(loaded: Benchmark) -> dict[str, str]:
-    """Ids of contest problems by their words, where no two problems share them."""
-    told = [(p.task.question, p.id) for p in loaded.problems if isinstance(p.task, ContestTask)]
-    counted = Counter(question for question, _ in told)
-    return {question: name for question, name in told if counted[question] == 1}
+    """Ids of problems by their words, where no two share them."""
+    words = _wordings(loaded)
+    counted = Counter(words.values())
+    return {text: name for name, text in words.items() if counted[text] == 1}
 
 
 def _wordings(loaded: Benchmark) -> dict[str, str]:

@@ -9,7 +9,7 @@ from truegrade.errors import UserError
 from truegrade.kinds import kind_of
 from truegrade.pipeline.grade import Grader
 from truegrade.profiles import find_profile
-from truegrade.records import Completion, Problem, Reason, Verdict
+from truegrade.records import Completion, Problem, Reason, Task, Verdict
 
 _SHOWN = 5
 _NEVER_RUNS = frozenset({Reason.SYNTAX_ERROR, Reason.NO_CODE})
@@ -57,7 +57,7 @@ def _faults(asked: dict[str, Problem], verdicts: list[Verdict]) -> Iterator[tupl
             yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': the tests accept it; {advice}"
         elif one.sample >= 0 and one.reason is Reason.GRADER_ERROR:
             yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': cannot be judged: {one.detail}"
-        elif one.sample >= 0 and _never_ran(one, getattr(asked[one.problem_id].task, "entry_point", "")):
+        elif one.sample >= 0 and _never_ran(one, asked[one.problem_id].task):
             advice = "give a program that runs, without a fence"
             why = f"never runs ({one.detail or one.reason}), and so says nothing of the tests; {advice}"
             yield one.problem_id, f"{place}, field 'wrong[{one.sample}]': {why}"
@@ -69,9 +69,9 @@ def _faults(asked: dict[str, Problem], verdicts: list[Verdict]) -> Iterator[tupl
             )
 
 
-def _never_ran(verdict: Verdict, entry_point: str) -> bool:
+def _never_ran(verdict: Verdict, task: Task) -> bool:
     """Whether a program is none, does not define what is called, or imports what is not there."""
-    lacks = (f"NameError: name {entry_point!r} is not defined", "ModuleNotFoundError")
+    lacks = (f"NameError: name {kind_of(task).entry_point(task)!r} is not defined", "ModuleNotFoundError")
     return verdict.reason in _NEVER_RUNS or verdict.detail.startswith(lacks)
 
 

@@ -48,7 +48,7 @@ from truegrade.pipeline.verdicts import (
     verdict_table,
 )
 from truegrade.profiles import Profile
-from truegrade.records import SCHEMA_VERSION, UNANSWERED, ContestTask, Estimate, Problem
+from truegrade.records import SCHEMA_VERSION, UNANSWERED, Estimate, Problem
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability
 from truegrade.statistics.budgets import BudgetCurve
 from truegrade.statistics.reasoning import ReasoningSummary
@@ -397,11 +397,11 @@ def _published(
     profile: Profile, problems: Mapping[str, Problem], tallies: Sequence[TaskTally]
 ) -> dict[str, float]:
     """What the harness itself prints of contest problems; nothing of others."""
-    contests = all(isinstance(problem.task, ContestTask) for problem in problems.values())
-    if profile.contest_scale is None or not contests:
+    scale = profile.published_scale(problems.values())
+    if scale is None:
         return {}
     passed = {tally.task_id: [True] * tally.c + [False] * (tally.n - tally.c) for tally in tallies}
-    metrics = published_metrics(passed, profile.contest_scale)
+    metrics = published_metrics(passed, scale)
     return {name: value for name, value in metrics.items() if name != "detail"}
 
 

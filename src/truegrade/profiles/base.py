@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -22,7 +23,8 @@ from truegrade.files.json_text import OWN, line_of, read_toml
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.kinds import Context, Kept, Kind, kind_of, problem_kind
-from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
+from truegrade.prompts.making import RenderPrompt
+from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason, Task, Verdict
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.tally import Scale
@@ -130,6 +132,25 @@ class _Described(Generic[T]):
         return self._default
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What a harness does with one kind of problem; a part that is None is done as the kind itself does it."""
+
+    prompts: Callable[[Problem, Any, Mapping[str, Problem]], Mapping[str, RenderPrompt]] | None = None
+    """The prompts of a problem by name; ``default`` is one of them. Given the task, and every problem by id."""
+    extract: Callable[[Problem, Any, Completion], Answer] | None = None
+    """The answer in a completion; see `Profile.extract`."""
+    judge: Callable[[Problem, Any, Answer, Context], Judgement] | None = None
+    """Whether an answer that has a value is right."""
+    executes: bool = True
+    """Whether ``judge`` may run a program."""
+    only: tuple[str, ...] = ()
+    """The data sets alone that the harness knows of the kind; none for every one."""
+
+
+_AS_THE_KIND = Way()
+
+
 class Profile(ABC):
     """The rules of one harness. One file a harness; `truegrade list profiles NAME` prints all of it.
 
@@ -147,10 +168,18 @@ class Profile(ABC):
         rules = _Described(Description.rules_of)
         defects = _Described(Description.defects_of, ())
 
+    def __init_subclass__(cls) -> None:
+        """What a profile covers is said once, by its ways."""
+        if "ways" in vars(cls):
+            cls.covers = tuple(cls.ways)
+            cls.only = MappingProxyType({kind: way.only for kind, way in cls.ways.items() if way.only})
+
     name: str
     version: str
     prompt_version: str | None = None
     """Version whose words the prompts still have, where grading alone has changed since; None for `version`."""
+    ways: ClassVar[Mapping[str, Way]] = MappingProxyType({})
+    """What it does with each kind of problem, by its name; `covers` and `only` follow from them."""
     covers: tuple[str, ...]
     """Kinds of problem that it has rules for, whatever the data set."""
     everything: bool = False
@@ -160,6 +189,8 @@ class Profile(ABC):
     only: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Kind -> the data sets alone that the harness knows of it: its prompts show their problems, or its rules tell
     them by name. A kind that is not named here is covered for every data set."""
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+    """Data set that it does not cover -> why, and what to use instead."""
     takes: Takes = "either"
     """Form of a reply to a problem of writing a function: text that continues the prompt, where Markdown is a
     syntax error; a whole program, which a body alone is not; or both. The summary warns of other forms."""
@@ -229,7 +260,11 @@ class Profile(ABC):
         Raises:
             UserError: the profile has no prompt for this kind of task, or no such variant.
         """
-        choices = self._kind(problem).prompts(problem.task, examples)
+        kind, way = self.kind(problem), self._way(problem)
+        render = way.prompts
+        choices = (
+            kind.prompts(problem.task, examples) if render is None else render(problem, problem.task, examples)
+        )
         known = [name for name in choices if self.everything or name in self.variants]
         if (name := variant or "default") not in known:
             raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
@@ -250,7 +285,6 @@ class Profile(ABC):
         except ExtractionLimitError as error:
             return Answer(value=None, found=str(error), reason=Reason.EXTRACTION_LIMIT)
 
-    @abstractmethod
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Take the answer out of a completion; pure, runs nothing. What calls it is `answer`.
 
@@ -258,10 +292,15 @@ class Profile(ABC):
             ExtractionLimitError: the rule would take too many steps.
             UserError: the profile does not cover the benchmark.
         """
+        kind, way = self.kind(problem), self._way(problem)
+        if way.extract is None:
+            return kind.extract(problem.task, completion)
+        return way.extract(problem, problem.task, completion)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Whether an answer that has a value is right, and why not; as its kind judges, where none differs."""
-        return self._kind(problem).judge(problem, problem.task, answer, self.context(executor))
+        kind, way = self.kind(problem), self._way(problem)
+        return (way.judge or kind.judge)(problem, problem.task, answer, self.context(executor))
 
     def context(self, executor: Executor) -> Context:
         """What judging may use under the profile's limits."""
@@ -271,7 +310,15 @@ class Profile(ABC):
     def _kept(self) -> Kept:
         return Kept()
 
-    def _kind(self, problem: Problem) -> Kind[Any]:
+    def _way(self, problem: Problem) -> Way:
+        return self.ways.get(problem_kind(problem.task), _AS_THE_KIND)
+
+    def kind(self, problem: Problem) -> Kind[Any]:
+        """The kind of a problem.
+
+        Raises:
+            UserError: the profile does not cover it.
+        """
         if not has_rules(self, problem_kind(problem.task), problem.benchmark):
             raise unsupported(self, problem)
         return kind_of(problem.task)
@@ -294,14 +341,20 @@ class Profile(ABC):
         """What the harness' own output file holds of a reply: the answer, or the reply where it has none."""
         return answer.value if answer.value is not None else completion.text or ""
 
+    def published_scale(self, problems: Iterable[Problem]) -> Scale | None:
+        """How the harness prints pass@k of these problems; None where it does not."""
+        return self.contest_scale if all(isinstance(problem.task, ContestTask) for problem in problems) else None
+
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """What a reader must know of these problems under this profile: lines for the summary; mostly none."""
         return []
 
     def executes(self, problem: Problem) -> bool:
         """Whether grading this problem may run a program (else no sandbox is started)."""
-        own = type(self).judgement is not Profile.judgement  # what the kind says holds for its own judging alone
-        return own or kind_of(problem.task).executes
+        if type(self).judgement is not Profile.judgement:  # what the kind says holds for its own judging alone
+            return True
+        way = self._way(problem)
+        return kind_of(problem.task).executes if way.judge is None else way.executes
 
     def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
         """Samples and passes of one task, (n, c), as this harness counts them.
@@ -326,6 +379,8 @@ def coverage(profile: Profile) -> tuple[str, ...]:
 
 def unsupported(profile: Profile, problem: Problem) -> UserError:
     """The error for a problem that a harness has no rules for."""
+    if (why := profile.elsewhere.get(problem.benchmark)) is not None:
+        return UserError(f"profile {profile.name!r}: {why}")
     kind, covered = problem_kind(problem.task), ", ".join(coverage(profile))
     return UserError(
         f"profile {profile.name!r} has no rules for {problem.benchmark!r} ({kind}); it covers {covered}"
@@ -337,38 +392,27 @@ def unsupported(profile: Profile, problem: Problem) -> UserError:
 
 
 TaskT = TypeVar("TaskT", bound=Task)
-OtherT = TypeVar("OtherT", bound=Task)
 
 
-@overload
-def covered_task(profile: Profile, problem: Problem, kind: type[TaskT], /) -> TaskT: ...
-@overload
-def covered_task(
-    profile: Profile, problem: Problem, kind: type[TaskT], other: type[OtherT], /
-) -> TaskT | OtherT: ...
-def covered_task(profile: Profile, problem: Problem, *kinds: type[Any]) -> Any:
-    """The task of a problem that is covered and of one of these kinds.
+def covered_task(profile: Profile, problem: Problem, kind: type[TaskT], /) -> TaskT:
+    """The task of a problem that is covered, by a profile that covers tasks of this type alone.
 
     Raises:
         UserError: the profile does not cover the problem.
     """
+    profile.kind(problem)
     task = problem.task
-    if not has_rules(profile, problem_kind(problem.task), problem.benchmark) or not isinstance(task, kinds):
-        raise unsupported(profile, problem)
+    assert isinstance(task, kind)
     return task
 
 
-def refuse_mbppplus(profile: Profile, problem: Problem) -> None:
-    """Refuse MBPP+ where the harness grades MBPP+'s tasks by the asserts of sanitized MBPP.
-
-    Raises:
-        UserError: the problem is one of MBPP+, whose file does not hold these asserts.
-    """
-    if problem.benchmark == "mbppplus":
-        raise UserError(
-            f"profile {profile.name!r}: its mbpp_plus asks and grades with the asserts of sanitized MBPP, which"
-            " MBPP+'s file does not hold; use the benchmark mbpp-sanitized, which has all of MBPP+'s tasks"
-        )
+BY_SANITIZED_MBPP = MappingProxyType(
+    {
+        "mbppplus": "its mbpp_plus asks and grades with the asserts of sanitized MBPP, which MBPP+'s file does not"
+        " hold; use the benchmark mbpp-sanitized, which has all of MBPP+'s tasks"
+    }
+)
+"""`Profile.elsewhere` of harnesses whose MBPP+ has these tests."""
 
 
 def check_variant(profile: Profile, variant: str | None) -> str:
@@ -385,30 +429,14 @@ def check_variant(profile: Profile, variant: str | None) -> str:
 def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -> None:
     """See, before anything is asked or imported, that every profile has rules for these problems.
 
-    Each profile reads an empty reply to one problem of each benchmark and kind; nothing is run. One from outside
-    need not refuse by itself what it does not cover.
-
     Raises:
         UserError: a profile does not cover one of them.
     """
-    kinds = {(problem.benchmark, problem_kind(problem.task), type(problem.task)): problem for problem in problems}
+    kinds = {(problem.benchmark, problem_kind(problem.task)): problem for problem in problems}
     for profile in profiles:
-        for problem in kinds.values():
-            if profile.origin is not None:
-                if not has_rules(profile, problem_kind(problem.task), problem.benchmark):
-                    raise unsupported(profile, problem)
-                continue
-            empty = Completion(
-                benchmark=problem.benchmark,
-                dataset_sha256=problem.dataset_sha256,
-                problem_id=problem.id,
-                sample=0,
-                config_sha256="",
-                prompt_sha256="",
-                text="",
-                model="",
-            )
-            profile.answer(problem, empty)
+        for (benchmark, kind), problem in kinds.items():
+            if not has_rules(profile, kind, benchmark):
+                raise unsupported(profile, problem)
 
 
 def covered_benchmarks(profile: Profile) -> list[str]:

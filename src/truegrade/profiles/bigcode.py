@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import ClassVar
 
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
@@ -12,10 +13,11 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import expected_outputs
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.kinds import Context
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Way, check_variant, covered_task
 from truegrade.profiles.function_scope import IMPORT_HELPER, needed_imports
 from truegrade.profiles.harness_runs import FunctionProfile, grade_guarded, with_tests
-from truegrade.prompts.making import HUMANEVALPACK_STOP, base, before_stop, continuation
+from truegrade.prompts.making import HUMANEVALPACK_STOP, RenderPrompt, base, before_stop, continuation
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt
 from truegrade.sandbox import Limits
 
@@ -38,72 +40,89 @@ PLUS_CPU_S = {"humanevalplus": 20.0, "mbppplus": 10.0}
 _LIMITS = Limits(cpu_s=3.0)
 
 
+def _humaneval_prompts(problem: Problem, task: FunctionTask | OracleTask, _: object) -> dict[str, RenderPrompt]:
+    """The harness' text for a base model, whose ends it strips unless ``unstripped`` is asked for."""
+    source = "openai_humaneval, field prompt, as stored"
+    values = {"prompt_stripped": task.prompt.strip()}
+    return {
+        "default": lambda: base("bigcode.humaneval.prompt", values, stop=HUMANEVAL_STOP),
+        "unstripped": lambda: continuation(task.prompt, source=source, stop=HUMANEVAL_STOP),
+    }
+
+
+def _mbpp_prompts(problem: Problem, task: FunctionTask, _: object) -> dict[str, RenderPrompt]:
+    return dict.fromkeys(_STYLES, lambda: base("mbpp.bigcode.prompt", _mbpp_values(task), stop=MBPP_STOP))
+
+
+def _plus_prompts(problem: Problem, task: OracleTask, examples: object) -> dict[str, RenderPrompt]:
+    """HumanEval+'s as HumanEval's.
+
+    Raises:
+        UserError: the benchmark is MBPP+, whose file lacks the words that the harness sends.
+    """
+    if problem.benchmark == "mbppplus":
+        raise UserError(
+            "profile 'bigcode' cannot ask mbppplus: 18 prompts of the hub's copy differ from MBPP+'s file;"
+            " generate under evalplus and grade with `profile` bigcode"
+        )
+    return _humaneval_prompts(problem, task, examples)
+
+
+def _extract_humaneval(problem: Problem, task: FunctionTask | OracleTask, completion: Completion) -> Answer:
+    """The prompt and the text up to a stop word."""
+    stripped = completion.prompt_sha256 == _humaneval_prompts(problem, task, None)["default"]().sha256
+    return _behind(task.prompt.strip() if stripped else task.prompt, completion, HUMANEVAL_STOP)
+
+
+def _extract_mbpp(problem: Problem, task: FunctionTask, completion: Completion) -> Answer:
+    return _behind(prompts.render("mbpp.bigcode.prompt", **_mbpp_values(task)), completion, MBPP_STOP)
+
+
+def _extract_plus(problem: Problem, task: OracleTask, completion: Completion) -> Answer:
+    """MBPP+'s prompt is in this form already."""
+    if task.prefix:
+        return _extract_humaneval(problem, task, completion)
+    return _behind(task.prompt, completion, MBPP_STOP)
+
+
+def _behind(asked: str, completion: Completion, stops: tuple[str, ...]) -> Answer:
+    text = completion.text or ""
+    if completion.form == "program":
+        return Answer(value=text, found="as given: a whole program")
+    return Answer(value=asked + before_stop(text, stops), found="prompt + text up to a stop word")
+
+
+def _judge(problem: Problem, task: FunctionTask | OracleTask, answer: Answer, context: Context) -> Judgement:
+    """Execute generation and tests as one program."""
+    cpu_s = context.cpu_s(PLUS_CPU_S.get(problem.benchmark))
+    # Every task but MBPP puts a newline of its own in front of the tests.
+    between = "\n" if problem.benchmark == "mbpp" else "\n\n"
+
+    def grade(tests: str) -> Judgement:
+        source = f"{answer.value or ''}{between}{tests}"
+        return with_joined(grade_guarded(source, context.executor, cpu_s=cpu_s), source, tests)
+
+    return with_tests(problem, context.kept(expected_outputs), context.executor, grade)
+
+
+_STYLES = ("default", "unstripped")
+
+
 class Bigcode(Profile):
     """Tasks ``humaneval``, ``mbpp`` and their plus sets: texts for a base model to continue."""
 
     name = "bigcode"
     version = "8fc5bae6"
-    covers = ("function", "description", "oracle")
+    ways: ClassVar[Mapping[str, Way]] = {
+        "function": Way(prompts=_humaneval_prompts, extract=_extract_humaneval, judge=_judge),
+        "description": Way(prompts=_mbpp_prompts, extract=_extract_mbpp, judge=_judge, only=("mbpp",)),
+        "oracle": Way(
+            prompts=_plus_prompts, extract=_extract_plus, judge=_judge, only=("humanevalplus", "mbppplus")
+        ),
+    }
     takes = "continuation"
-    only = MappingProxyType({"description": ("mbpp",), "oracle": ("humanevalplus", "mbppplus")})
-    variants = ("default", "unstripped")
+    variants = _STYLES
     limits = _LIMITS
-
-    def __init__(self) -> None:
-        self._references = expected_outputs()
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """The harness' text for a base model; ``unstripped`` changes HumanEval's only.
-
-        Raises:
-            UserError: the benchmark is MBPP+, whose file lacks the words that the harness sends.
-        """
-        style = check_variant(self, variant)
-        task = covered_task(self, problem, FunctionTask, OracleTask)
-        if problem.benchmark == "mbppplus":
-            raise UserError(
-                "profile 'bigcode' cannot ask mbppplus: 18 prompts of the hub's copy differ from MBPP+'s file;"
-                " generate under evalplus and grade with `profile` bigcode"
-            )
-        if not task.prefix:
-            return base("mbpp.bigcode.prompt", _mbpp_values(task), stop=MBPP_STOP)
-        if style == "unstripped":
-            return continuation(
-                task.prompt, source="openai_humaneval, field prompt, as stored", stop=HUMANEVAL_STOP
-            )
-        values = {"prompt_stripped": task.prompt.strip()}
-        return base("bigcode.humaneval.prompt", values, stop=HUMANEVAL_STOP)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The prompt and the text up to a stop word."""
-        task = covered_task(self, problem, FunctionTask, OracleTask)
-        text = completion.text or ""
-        if completion.form == "program":
-            return Answer(value=text, found="as given: a whole program")
-        found = "prompt + text up to a stop word"
-        if not task.prefix:
-            # MBPP+'s prompt is in this form already.
-            mbpp = isinstance(task, FunctionTask)
-            asked = prompts.render("mbpp.bigcode.prompt", **_mbpp_values(task)) if mbpp else task.prompt
-            return Answer(value=asked + before_stop(text, MBPP_STOP), found=found)
-        stripped = completion.prompt_sha256 == self.render_prompt(problem).sha256
-        asked = task.prompt.strip() if stripped else task.prompt
-        return Answer(value=asked + before_stop(text, HUMANEVAL_STOP), found=found)
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Execute generation and tests as one program."""
-        covered_task(self, problem, FunctionTask, OracleTask)
-        cpu_s = self.cpu_s(PLUS_CPU_S.get(problem.benchmark, self.limits.cpu_s))
-        # Every task but MBPP puts a newline of its own in front of the tests.
-        between = "\n" if problem.benchmark == "mbpp" else "\n\n"
-
-        def grade(tests: str) -> Judgement:
-            source = f"{answer.value or ''}{between}{tests}"
-            return with_joined(grade_guarded(source, executor, cpu_s=cpu_s), source, tests)
-
-        return with_tests(problem, self._references, executor, grade)
 
 
 class BigcodeInstruct(FunctionProfile):

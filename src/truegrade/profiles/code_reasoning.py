@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -17,10 +18,10 @@ from truegrade.extraction.choices import Choice
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly, unix_newlines
 from truegrade.files import syntax
 from truegrade.grading import marks
-from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened
 from truegrade.grading.marks import REVERTED
-from truegrade.profiles.base import Profile, covered_task
+from truegrade.kinds import Context
+from truegrade.profiles.base import Profile, Way
 from truegrade.records import Answer, ChoiceTask, Completion, OutputTask, Problem, Reason
 
 # -------- `code-reasoning` and `code-reasoning-notebook`: the code of akshsgaur/code-reasoning-repro @6c43fa8.
@@ -180,6 +181,24 @@ def _predicted(assertion: str) -> str:
 # Its name is older than this file: stored runs carry it. No random seed is meant.
 
 
+def _seed_extract(problem: Problem, task: OutputTask, completion: Completion) -> Answer:
+    """One regular expression in the first block; text that is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    block = first_block(text)
+    value = None if block is None else asserted_value(block)
+    if value is None:
+        return Answer(value=text.strip(), found="whole reply", form="answer")
+    return Answer(value=value, found="block", form="answer")
+
+
+def _compare(task: OutputTask, answer: Answer, *, ends_the_run: bool) -> Judgement:
+    """As text, then as literals."""
+    other = task.pairing.other if task.pairing else None
+    return judge_published(answer.value or "", task.expected, other, ends_the_run=ends_the_run)
+
+
 class SeedRegex(Profile):
     """Tags, one regular expression, else the whole reply; compared as text, then as literals."""
 
@@ -187,84 +206,31 @@ class SeedRegex(Profile):
     version = "2025-10-20"
     counts_failed = True
     current = False
-    covers = ("output_prediction",)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """One regular expression in the first block; text that is already extracted stays as it is."""
-        text = completion.text or ""
-        covered_task(self, problem, OutputTask)
-        if completion.form == "answer":
-            return Answer(value=text, found="as given", form="answer")
-        block = first_block(text)
-        value = None if block is None else asserted_value(block)
-        if value is None:
-            return Answer(value=text.strip(), found="whole reply", form="answer")
-        return Answer(value=value, found="block", form="answer")
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Compare as text, then as literals."""
-        task = covered_task(self, problem, OutputTask)
-        other = task.pairing.other if task.pairing else None
-        return judge_published(answer.value or "", task.expected, other, ends_the_run=True)
-
-    def executes(self, problem: Problem) -> bool:
-        """Nothing is executed."""
-        return False
+    ways: ClassVar[Mapping[str, Way]] = {
+        "output_prediction": Way(
+            extract=_seed_extract,
+            judge=lambda problem, task, answer, context: _compare(task, answer, ends_the_run=True),
+            executes=False,
+        )
+    }
 
 
-class CodeReasoning(Profile):
-    """Tags, else the first assertion in the reply, else all of it."""
-
-    name = "code-reasoning"
-    version = "6c43fa8"
-    counts_failed = True
-    current = False
-    covers = ("output_prediction", "execution_choice")
-    variants: tuple[str, ...] = ("default", "bedrock", "inference-py")
-    fallback = REST_OF_LINE
-    """Tail of the expression that is tried outside blocks."""
-    fields_pattern = True
-    """Whether its second way to read a choice compiles."""
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """Its regular expressions; text that is already extracted stays as it is."""
-        text = completion.text or ""
-        if isinstance(problem.task, ChoiceTask):
-            return read_choice(text, fields=self.fields_pattern)
-        covered_task(self, problem, OutputTask)
-        if completion.form == "answer":
-            return Answer(value=text, found="as given", form="answer")
-        block = first_block(text)
-        if block is not None:
-            value = asserted_value(block)
-            return Answer(value=block if value is None else value, found="block", form="answer")
-        value = asserted_value(text, tail=self.fallback)
-        if value is not None:
-            return Answer(value=value, found="body", form="answer")
-        return Answer(value=text.strip(), found="whole reply", form="answer")
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Compare as text, then as literals."""
-        if isinstance(problem.task, ChoiceTask):
-            return _grade_choice(problem.task, answer)
-        task = covered_task(self, problem, OutputTask)
-        return judge_published(answer.value or "", task.expected, task.pairing.other if task.pairing else None)
-
-    def executes(self, problem: Problem) -> bool:
-        """Nothing is executed."""
-        return False
+def _tags_extract(completion: Completion, fallback: re.Pattern[str]) -> Answer:
+    """Its regular expressions; text that is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    block = first_block(text)
+    if block is not None:
+        value = asserted_value(block)
+        return Answer(value=block if value is None else value, found="block", form="answer")
+    value = asserted_value(text, tail=fallback)
+    if value is not None:
+        return Answer(value=value, found="body", form="answer")
+    return Answer(value=text.strip(), found="whole reply", form="answer")
 
 
-class CodeReasoningNotebook(CodeReasoning):
-    """The same with the notebooks' fallback, which lost a ``\\n`` and stores one character."""
-
-    name = "code-reasoning-notebook"
-    variants = ("default", "one-shot", "leetcode-notebook", "dsl-notebook")
-    fallback = ONE_CHARACTER
-    fields_pattern = False
-
-
-def _grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
+def _judge_choice(problem: Problem, task: ChoiceTask, answer: Answer, context: Context) -> Judgement:
     choice = msgspec.json.decode(answer.value or "", type=Choice)
     chose_a = choice.chosen_program == "A"
     own, other = task.expected if chose_a else task.expected[::-1]
@@ -276,7 +242,58 @@ def _grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
     return msgspec.structs.replace(judgement, marks=(*chosen, *judgement.marks))
 
 
+def _tagged(fallback: re.Pattern[str], *, fields: bool) -> dict[str, Way]:
+    """Tags, else an assertion in the reply, else all of it.
+
+    Args:
+        fallback: tail of the expression that is tried outside blocks.
+        fields: whether the second way to read a choice compiles.
+    """
+    return {
+        "output_prediction": Way(
+            extract=lambda problem, task, completion: _tags_extract(completion, fallback),
+            judge=lambda problem, task, answer, context: _compare(task, answer, ends_the_run=False),
+            executes=False,
+        ),
+        "execution_choice": Way(
+            extract=lambda problem, task, completion: read_choice(completion.text or "", fields=fields),
+            judge=_judge_choice,
+            executes=False,
+        ),
+    }
+
+
+class CodeReasoning(Profile):
+    """Tags, else the first assertion in the reply, else all of it."""
+
+    name = "code-reasoning"
+    version = "6c43fa8"
+    counts_failed = True
+    current = False
+    ways: ClassVar[Mapping[str, Way]] = _tagged(REST_OF_LINE, fields=True)
+    variants: tuple[str, ...] = ("default", "bedrock", "inference-py")
+
+
+class CodeReasoningNotebook(CodeReasoning):
+    """The same with the notebooks' fallback, which lost a ``\\n`` and stores one character."""
+
+    name = "code-reasoning-notebook"
+    ways: ClassVar[Mapping[str, Way]] = _tagged(ONE_CHARACTER, fields=False)
+    variants = ("default", "one-shot", "leetcode-notebook", "dsl-notebook")
+
+
 # ------ `paper-tags`: the prompt of arXiv 2504.05518 taken at its word. What stands in the tags is the answer.
+
+
+def _tagged_value(problem: Problem, task: OutputTask, completion: Completion) -> Answer:
+    """What the last closed block says; text that is already extracted is read like a block."""
+    text = unix_newlines(completion.text or "")
+    if completion.form == "answer":
+        return extract_output_answer(text, task.function)
+    blocks = answer_blocks(text).closed
+    if not blocks:
+        return Answer(value=None, found="no closed block", reason=Reason.NO_ANSWER, form="answer")
+    return extract_output_answer(blocks[-1].text, task.function)
 
 
 class PaperTags(Profile):
@@ -285,16 +302,5 @@ class PaperTags(Profile):
     name = "paper-tags"
     version = "1"
     current = False
-    covers = ("output_prediction",)
+    ways: ClassVar[Mapping[str, Way]] = {"output_prediction": Way(extract=_tagged_value)}
     variants = ("default", "one-shot")
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """What the last closed block says; text that is already extracted is read like a block."""
-        task = covered_task(self, problem, OutputTask)
-        text = unix_newlines(completion.text or "")
-        if completion.form == "answer":
-            return extract_output_answer(text, task.function)
-        blocks = answer_blocks(text).closed
-        if not blocks:
-            return Answer(value=None, found="no closed block", reason=Reason.NO_ANSWER, form="answer")
-        return extract_output_answer(blocks[-1].text, task.function)

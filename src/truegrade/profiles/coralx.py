@@ -6,19 +6,20 @@ skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (the next comm
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
+from typing import Any, ClassVar
 
 import msgspec
 
 from truegrade.errors import UserError
 from truegrade.extraction.contest_programs import take_code
 from truegrade.extraction.parsing import Fault, parse_module
-from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.repairs import grade_repair, suite_of
+from truegrade.grading.repairs import grade_repair
 from truegrade.grading.static_findings import Linter
+from truegrade.kinds import Context, kind_of
 from truegrade.kinds.repair import repair_prompts
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.base import Profile, Way
 from truegrade.profiles.coralx_objectives import (
     VALID_SYNTAX,
     WEIGHTED_SUM,
@@ -30,11 +31,45 @@ from truegrade.profiles.coralx_objectives import (
     style,
     weighted_sum,
 )
-from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason, Verdict
+from truegrade.prompts.making import RenderPrompt
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Task, Verdict
 from truegrade.sandbox import Limits
 
 TEST_CPU_S = 5.0
 """CPU seconds of one test; CORAL-X's alarm is 5 seconds of wall time."""
+
+
+def _prompts(problem: Problem, task: Any, examples: object) -> dict[str, RenderPrompt]:
+    """CORAL-X's prompt, as a message or as text to continue; it names no stop string."""
+
+    def without_stop(render: RenderPrompt) -> Prompt:
+        return msgspec.structs.replace(render(), stop=())
+
+    worded = repair_prompts(task.entry_point, task.buggy)
+    return {name: partial(without_stop, render) for name, render in worded.items()}
+
+
+def _extract(problem: Problem, task: object, completion: Completion) -> Answer:
+    """The first block of the completion, whatever the prompt was; a given program stays as it is."""
+    text = completion.text or ""
+    if completion.form == "program":
+        return Answer(value=text, found="as given: a whole program")
+    code, step = take_code(text)
+    return Answer(value=code, found=step)
+
+
+def _judge(problem: Problem, task: Task, answer: Answer, context: Context) -> Judgement:
+    """Run every test under ``==``; invalid code is not run."""
+    held = kind_of(task).suite(task)
+    assert held is not None  # every repair has one
+    suite = msgspec.structs.replace(held, skipped=())
+    code = answer.value or ""
+    tree = parse_module(code)
+    if isinstance(tree, Fault):
+        results = [str(Reason.SYNTAX_ERROR)] * suite.size
+        counts = {"tests": suite.size, "passed": 0, "results": results}
+        return Judgement(reason=Reason.SYNTAX_ERROR, detail=f"line {tree.line}", harness=counts)
+    return grade_repair(suite, code, context.executor, cpu_s=context.cpu_s(TEST_CPU_S), comparator="eq")
 
 
 class Coralx(Profile):
@@ -43,39 +78,10 @@ class Coralx(Profile):
     name = "coralx"
     version = "4f939f1"
     current = False
-    covers = ("repair",)
+    ways: ClassVar[Mapping[str, Way]] = {"repair": Way(prompts=_prompts, extract=_extract, judge=_judge)}
     variants = ("default", "base")
     limits = Limits(cpu_s=TEST_CPU_S)
     scored = (*WEIGHTS, WEIGHTED_SUM)
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """CORAL-X's prompt, as a message or as text to continue."""
-        prompts = repair_prompts(covered_task(self, problem, CasesTask, FunctionTask))
-        prompt = prompts[check_variant(self, variant)]()
-        return msgspec.structs.replace(prompt, stop=())  # CORAL-X names no stop string
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The first block of the completion, whatever the prompt was; a given program stays as it is."""
-        covered_task(self, problem, CasesTask, FunctionTask)
-        text = completion.text or ""
-        if completion.form == "program":
-            return Answer(value=text, found="as given: a whole program")
-        code, step = take_code(text)
-        return Answer(value=code, found=step)
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Run every test under ``==``; invalid code is not run."""
-        task = covered_task(self, problem, CasesTask, FunctionTask)
-        suite = msgspec.structs.replace(suite_of(task), skipped=())
-        code = answer.value or ""
-        tree = parse_module(code)
-        if isinstance(tree, Fault):
-            results = [str(Reason.SYNTAX_ERROR)] * suite.size
-            counts = {"tests": suite.size, "passed": 0, "results": results}
-            return Judgement(reason=Reason.SYNTAX_ERROR, detail=f"line {tree.line}", harness=counts)
-        return grade_repair(suite, code, executor, cpu_s=self.cpu_s(TEST_CPU_S), comparator="eq")
 
     def scores(self, verdict: Verdict) -> Mapping[str, float]:
         """The five objectives of an answer and their weighted sum; without the linters three objectives."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from truegrade.errors import UnknownName
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, quietly
 from truegrade.files import syntax
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened
+from truegrade.kinds import Context
 from truegrade.kinds.input_prediction import cruxeval_input_prompts
 from truegrade.kinds.output_prediction import cruxeval_output_prompts
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.base import Profile, Way
 from truegrade.profiles.harness_runs import grade_guarded
 from truegrade.prompts.making import RenderPrompt, answered_prompt
-from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Reason
 from truegrade.sandbox import Limits
 
 # -------------- Grading a prediction by executing an assertion behind the program, as several harnesses do it.
@@ -80,41 +81,61 @@ _STOPS = {"cruxeval": ("[/ANSWER]",), "cruxeval-cot": ("[/ANSWER]",), "cruxeval-
 EVALUATOR_LIMITS = Limits(cpu_s=3.0, wall_s=4.0)
 
 
+def published_prompts(problem: Problem, task: Any, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
+    """CRUXEval's own prompts of its runs: ``default`` (direct), ``cot``, and of outputs ``phind``."""
+    worded = _worded(task)
+    names = {"default": "cruxeval", "cot": "cruxeval-cot", "phind": "cruxeval-phind"}
+    return {name: worded[id_] for name, id_ in names.items() if id_ in worded}
+
+
+def _worded(task: OutputTask | InputTask) -> dict[str, RenderPrompt]:
+    return cruxeval_output_prompts(task) if isinstance(task, OutputTask) else cruxeval_input_prompts(task)
+
+
+def _extract(problem: Problem, task: OutputTask | InputTask, completion: Completion) -> Answer:
+    """The published post-processing of replies; what is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    prompt = answered_prompt(completion, _worded(task), _STOPS)
+    for stop in ("[/ANSWER]", "# done") if prompt is None else _STOPS[prompt]:
+        text = text.split(stop, maxsplit=1)[0]
+    if prompt in (None, "cruxeval-cot") and "[ANSWER]" in text:
+        text = text.split("[ANSWER]")[1].strip()
+    return beside_equals(task, text)
+
+
+def _judge_output(problem: Problem, task: OutputTask, answer: Answer, context: Context) -> Judgement:
+    """Run program and assertion, unless the official evaluator skips the generation."""
+    return _judge(task, answer, context, skips=f"{task.function}({task.arguments})" in (answer.value or ""))
+
+
+def _judge_input(problem: Problem, task: InputTask, answer: Answer, context: Context) -> Judgement:
+    """As of outputs; a generation without a call is skipped."""
+    return _judge(task, answer, context, skips="f(" not in (answer.value or ""))
+
+
+def _judge(task: OutputTask | InputTask, answer: Answer, context: Context, *, skips: bool) -> Judgement:
+    if skips:
+        return skipped("the official evaluator skips this generation")
+    return grade_assertion(task.program, f"assert {task.expected} == {answer.value or ''}", context.executor)
+
+
+OUTPUTS, INPUTS = ("cruxeval-output",), ("cruxeval-input",)
+"""The data sets that the harnesses of CRUXEval know."""
+
+
 class Cruxeval(Profile):
     """Meta's evaluator: ``assert <output> == <generation>`` executed behind the program."""
 
     name = "cruxeval"
     version = "190faf1"
-    covers = ("output_prediction", "input_prediction")
-    only = MappingProxyType({"output_prediction": ("cruxeval-output",), "input_prediction": ("cruxeval-input",)})
+    ways: ClassVar[Mapping[str, Way]] = {
+        "output_prediction": Way(prompts=published_prompts, extract=_extract, judge=_judge_output, only=OUTPUTS),
+        "input_prediction": Way(prompts=published_prompts, extract=_extract, judge=_judge_input, only=INPUTS),
+    }
     variants: tuple[str, ...] = ("default", "cot", "phind")
     limits = EVALUATOR_LIMITS
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """CRUXEval's own words: ``default`` (direct), ``cot``, or for outputs ``phind``."""
-        return published_prompt(self, problem, variant)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The published post-processing of replies; what is already extracted stays as it is."""
-        text = completion.text or ""
-        if completion.form == "answer":
-            return Answer(value=text, found="as given", form="answer")
-        prompt = answered_prompt(completion, published_prompts(self, problem), _STOPS)
-        for stop in ("[/ANSWER]", "# done") if prompt is None else _STOPS[prompt]:
-            text = text.split(stop, maxsplit=1)[0]
-        if prompt in (None, "cruxeval-cot") and "[ANSWER]" in text:
-            text = text.split("[ANSWER]")[1].strip()
-        return beside_equals(problem, text)
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Run program and assertion, unless the official evaluator skips the generation."""
-        generation = answer.value or ""
-        task = covered_task(self, problem, OutputTask, InputTask)
-        if _skips(task, generation):
-            return skipped("the official evaluator skips this generation")
-        return grade_assertion(task.program, f"assert {task.expected} == {generation}", executor)
 
     def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
         """Skipped generations leave the denominator of an item that has a right one."""
@@ -123,29 +144,9 @@ class Cruxeval(Profile):
         return len(outcomes) - (dropped if passed else 0), passed
 
 
-def published_prompts(profile: Profile, problem: Problem) -> dict[str, RenderPrompt]:
-    """CRUXEval's own prompts for a problem, by name; raises as `covered_task` does."""
-    task = covered_task(profile, problem, OutputTask, InputTask)
-    return cruxeval_output_prompts(task) if isinstance(task, OutputTask) else cruxeval_input_prompts(task)
-
-
-def published_prompt(profile: Profile, problem: Problem, variant: str | None) -> Prompt:
-    """CRUXEval's prompt of a variant.
-
-    Raises:
-        UnknownName: there is none, or none for finding an input.
-    """
-    name = check_variant(profile, variant)
-    render = published_prompts(profile, problem).get("cruxeval" if name == "default" else f"cruxeval-{name}")
-    if render is None:
-        known = ("default", "cot")
-        raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {profile.name}")
-    return render()
-
-
-def beside_equals(problem: Problem, text: str) -> Answer:
+def beside_equals(task: OutputTask | InputTask, text: str) -> Answer:
     """What a text says that ``f`` returns, or which call of it."""
-    if isinstance(problem.task, OutputTask):
+    if isinstance(task, OutputTask):
         return Answer(value=after_equals(text), found="after the first ==", form="answer")
     return Answer(value=call_of_f(text), found="the call of f", form="answer")
 
@@ -161,16 +162,30 @@ def call_of_f(text: str) -> str:
     return "f" + text.split("assert f")[1].strip() if "assert f" in text else text.strip()
 
 
-def _skips(task: OutputTask | InputTask, generation: str) -> bool:
-    if isinstance(task, OutputTask):
-        return f"{task.function}({task.arguments})" in generation
-    return "f(" not in generation
-
-
 # ---------- `cruxeval-openai`: the OpenAI runs of facebookresearch/cruxeval @190faf1, graded by its evaluator.
 
 
 _DIRECT, _COT = "cruxeval-openai", "cruxeval-openai-cot"
+
+
+def _openai_prompts(problem: Problem, task: Any, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
+    """CRUXEval's words behind its system message: ``default`` (direct) or ``cot``."""
+    worded = _worded(task)
+    return {"default": worded[_DIRECT], "cot": worded[_COT]}
+
+
+def _extract_openai(problem: Problem, task: OutputTask | InputTask, completion: Completion) -> Answer:
+    """The extraction of the OpenAI runs; what is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    prompt = answered_prompt(completion, _worded(task), (_DIRECT, _COT))
+    text = text.split("[/ANSWER]", maxsplit=1)[0]
+    if prompt != _DIRECT:
+        if "[ANSWER]" not in text:
+            return Answer(value=text.split("\n")[-1].strip(), found="the last line", form="answer")
+        text = text.split("[ANSWER]")[1].strip()
+    return beside_equals(task, text)
 
 
 class CruxevalOpenai(Cruxeval):
@@ -178,24 +193,7 @@ class CruxevalOpenai(Cruxeval):
 
     name = "cruxeval-openai"
     current = False
+    ways: ClassVar[Mapping[str, Way]] = {
+        kind: replace(way, prompts=_openai_prompts, extract=_extract_openai) for kind, way in Cruxeval.ways.items()
+    }
     variants = ("default", "cot")
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """CRUXEval's words behind its system message: ``default`` (direct) or ``cot``."""
-        name = check_variant(self, variant)
-        return published_prompts(self, problem)[_DIRECT if name == "default" else _COT]()
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The extraction of the OpenAI runs; what is already extracted stays as it is."""
-        text = completion.text or ""
-        if completion.form == "answer":
-            return Answer(value=text, found="as given", form="answer")
-        prompt = answered_prompt(completion, published_prompts(self, problem), (_DIRECT, _COT))
-        text = text.split("[/ANSWER]", maxsplit=1)[0]
-        if prompt != _DIRECT:
-            if "[ANSWER]" not in text:
-                return Answer(value=text.split("\n")[-1].strip(), found="the last line", form="answer")
-            text = text.split("[ANSWER]")[1].strip()
-        return beside_equals(problem, text)

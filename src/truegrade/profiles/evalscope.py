@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
+from typing import ClassVar
 
 from truegrade import prompts
 from truegrade.extraction.contest_programs import last_pair
@@ -16,8 +16,9 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.kinds import Context
 from truegrade.kinds.contest import question
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
+from truegrade.profiles.base import BY_SANITIZED_MBPP, Profile, Way, covered_task
 from truegrade.profiles.contest_profile import (
     CONTEST_LIMITS,
     OFFICIAL_RULES,
@@ -29,7 +30,7 @@ from truegrade.profiles.contest_profile import (
     timed,
 )
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
-from truegrade.prompts.making import chat, origin
+from truegrade.prompts.making import RenderPrompt, chat, origin
 from truegrade.records import (
     Answer,
     Completion,
@@ -159,91 +160,110 @@ PLUS_CPU_S = 300.0
 """``review_timeout`` of humaneval and humaneval_plus; that of mbpp is in `Evalscope.limits`."""
 
 
+def _humaneval_prompts(problem: Problem, task: FunctionTask | OracleTask, _: object) -> dict[str, RenderPrompt]:
+    """One user message."""
+    return dict.fromkeys(_STYLES, lambda: chat("humaneval.simple_evals.user", {"prompt": task.prompt}))
+
+
+def _mbpp_prompts(problem: Problem, task: FunctionTask, _: object) -> dict[str, RenderPrompt]:
+    """One user message; MBPP's holds three worked examples unless ``zero-shot`` is asked for."""
+    values = {"text": task.prompt, "tests": "\n".join(task.shown_tests)}
+
+    def few_shot() -> Prompt:
+        message = Message(role="user", content=prompts.render("mbpp.evalscope.few_shot", **values))
+        return Prompt(messages=(message,), source=origin("mbpp.evalscope.few_shot"), shots=_SHOTS)
+
+    def zero_shot() -> Prompt:
+        return chat("mbpp.evalscope.zero_shot", values)
+
+    return {"default": few_shot if problem.benchmark == "mbpp" else zero_shot, "zero-shot": zero_shot}
+
+
+def _contest_prompts(problem: Problem, task: ContestTask, _: object) -> dict[str, RenderPrompt]:
+    return dict.fromkeys(_STYLES, lambda: contest_prompt(task))
+
+
+def _extract_humaneval(problem: Problem, task: FunctionTask | OracleTask, completion: Completion) -> Answer:
+    """The code to put behind the prompt."""
+    if completion.form == "program":
+        return Answer(value=completion.text or "", found="as given: a whole program")
+    code, found = first_fence(completion.text or "")
+    return Answer(value=code, found=found, form="completion")
+
+
+def _extract_mbpp(problem: Problem, task: FunctionTask, completion: Completion) -> Answer:
+    """The program; ``mbpp`` puts the setup in front, on a line of its own even if empty; ``mbpp_plus`` none."""
+    text = completion.text or ""
+    code, found = (text, "as given") if completion.form == "program" else freeform_code(text)
+    if not code:
+        return Answer(value=None, found=found, reason=Reason.NO_CODE)
+    whole = f"{task.setup}\n{code}" if problem.benchmark == "mbpp" else code
+    return Answer(value=without_main(whole), found=found)
+
+
+def _judge_humaneval(
+    problem: Problem, task: FunctionTask | OracleTask, answer: Answer, context: Context
+) -> Judgement:
+    """``humaneval`` runs under the guard in a process of EvalScope's, ``humaneval_plus`` in its sandbox."""
+    start = task.prefix if answer.form == "completion" else ""
+    executor = context.executor
+
+    def run(source: str) -> Judgement:
+        if problem.benchmark == "humaneval":
+            return grade_guarded(source, executor, cpu_s=context.cpu_s(HUMANEVAL_CPU_S))
+        return from_outcome(executor.script(source, cpu_s=context.cpu_s(PLUS_CPU_S)), marks=(TESTS_INSIDE,))
+
+    def grade(tests: str) -> Judgement:
+        source = f"{start}{answer.value or ''}\n{tests}"
+        return with_joined(run(source), source, tests)
+
+    return with_tests(problem, context.kept(expected_outputs), executor, grade)
+
+
+def _judge_mbpp(problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> Judgement:
+    """By a script's exit code."""
+    source = answer.value or ""
+    tests = "".join(f"\n{test}\n" for test in task.shown_tests)
+    judged = from_outcome(context.executor.script(source + tests), marks=(TESTS_INSIDE,))
+    return with_joined(judged, source + tests, tests)
+
+
+_STYLES = ("default", "zero-shot")
+
+
 class Evalscope(Profile):
     """Tasks ``humaneval``, ``humaneval_plus``, ``mbpp``, on sanitized MBPP ``mbpp_plus``, ``live_code_bench``."""
 
     name = "evalscope"
     version = "fde259d2"
-    covers = ("function", "description", "oracle", "contest")
-    only = MappingProxyType(
-        {"function": ("humaneval",), "description": ("mbpp", "mbpp-sanitized"), "oracle": ("humanevalplus",)}
-    )
-    variants = ("default", "zero-shot")
+    ways: ClassVar[Mapping[str, Way]] = {
+        "function": Way(
+            prompts=_humaneval_prompts, extract=_extract_humaneval, judge=_judge_humaneval, only=("humaneval",)
+        ),
+        "description": Way(
+            prompts=_mbpp_prompts, extract=_extract_mbpp, judge=_judge_mbpp, only=("mbpp", "mbpp-sanitized")
+        ),
+        "oracle": Way(
+            prompts=_humaneval_prompts, extract=_extract_humaneval, judge=_judge_humaneval,
+            only=("humanevalplus",),
+        ),
+        "contest": Way(
+            prompts=_contest_prompts,
+            extract=lambda problem, task, completion: cut_answer(completion, last_pair),
+        ),
+    }  # fmt: skip
+    elsewhere = BY_SANITIZED_MBPP
+    variants = _STYLES
     contest_scale = PERCENT
     harness = LOCAL
     """Of contest problems."""
     limits = Limits(cpu_s=20.0)
 
-    def __init__(self) -> None:
-        self._references = expected_outputs()
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """One user message; MBPP's holds three worked examples unless ``zero-shot`` is asked for."""
-        style = check_variant(self, variant)
-        if isinstance(problem.task, ContestTask):
-            return contest_prompt(covered_task(self, problem, ContestTask))
-        task = self._task(problem)
-        if task.prefix:
-            return chat("humaneval.simple_evals.user", {"prompt": task.prompt})
-        values = {"text": task.prompt, "tests": "\n".join(task.shown_tests)}
-        if style == "zero-shot" or problem.benchmark != "mbpp":
-            return chat("mbpp.evalscope.zero_shot", values)
-        message = Message(role="user", content=prompts.render("mbpp.evalscope.few_shot", **values))
-        return Prompt(messages=(message,), source=origin("mbpp.evalscope.few_shot"), shots=_SHOTS)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """HumanEval: the code to put behind the prompt. MBPP: the program, setup in front. Contests: as cut."""
-        if isinstance(problem.task, ContestTask):
-            return cut_answer(completion, last_pair)
-        task = self._task(problem)
-        text = completion.text or ""
-        if task.prefix:
-            if completion.form == "program":
-                return Answer(value=text, found="as given: a whole program")
-            code, found = first_fence(text)
-            return Answer(value=code, found=found, form="completion")
-        code, found = (text, "as given") if completion.form == "program" else freeform_code(text)
-        if not code:
-            return Answer(value=None, found=found, reason=Reason.NO_CODE)
-        return Answer(value=without_main(_with_setup(problem, task, code)), found=found)
-
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """HumanEval: execute under the guard. MBPP: look at a script's exit code. Contests: the local path."""
+        """Contests by the local path, whose limit is the harness'."""
         if isinstance(problem.task, ContestTask):
-            harness = timed(self.harness, self)
-            return grade_contest(harness, covered_task(self, problem, ContestTask), answer.value or "", executor)
-        task = self._task(problem)
-        code = answer.value or ""
-        if task.prefix:
-            start = task.prefix if answer.form == "completion" else ""
-
-            def grade(tests: str) -> Judgement:
-                source = f"{start}{code}\n{tests}"
-                return with_joined(self._grade_humaneval(problem, source, executor), source, tests)
-
-            return with_tests(problem, self._references, executor, grade)
-        tests = "".join(f"\n{test}\n" for test in task.shown_tests)
-        judged = from_outcome(executor.script(code + tests), marks=(TESTS_INSIDE,))
-        return with_joined(judged, code + tests, tests)
-
-    def _grade_humaneval(self, problem: Problem, source: str, executor: Executor) -> Judgement:
-        """``humaneval`` runs under the guard in a process of EvalScope's, ``humaneval_plus`` in its sandbox."""
-        if problem.benchmark == "humaneval":
-            return grade_guarded(source, executor, cpu_s=self.cpu_s(HUMANEVAL_CPU_S))
-        return from_outcome(executor.script(source, cpu_s=self.cpu_s(PLUS_CPU_S)), marks=(TESTS_INSIDE,))
-
-    def _task(self, problem: Problem) -> FunctionTask | OracleTask:
-        refuse_mbppplus(self, problem)
-        return covered_task(self, problem, FunctionTask, OracleTask)
-
-
-def _with_setup(problem: Problem, task: FunctionTask | OracleTask, code: str) -> str:
-    """``mbpp`` puts the setup in front of the code, on a line of its own even if empty; ``mbpp_plus`` has none."""
-    if problem.benchmark == "mbpp" and isinstance(task, FunctionTask):
-        return f"{task.setup}\n{code}"
-    return code
+            return grade_contest(timed(self.harness, self), problem.task, answer.value or "", executor)
+        return super().judgement(problem, answer, executor)
 
 
 # ----------------------------------------------------------------------------------------------------------------

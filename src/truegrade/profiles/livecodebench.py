@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -24,10 +24,10 @@ from truegrade.extraction.contest_programs import base_reply, last_pair
 from truegrade.files.extras import require
 from truegrade.grading.contests import Rules
 from truegrade.grading.contests.harness import Harness
-from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
+from truegrade.kinds import Context
 from truegrade.kinds.contest import kind_of_prompt, question
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Way, check_variant, covered_task
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile
 from truegrade.profiles.cruxeval import SKIPPED, grade_assertion, literal_verdict, skipped
 from truegrade.profiles.livecodebench_repair import VLLM_STOP, claude_completion
@@ -287,53 +287,8 @@ _DIRECT = ("default", "base")
 _STOP = ("###",)
 
 
-class LivecodebenchExec(Profile):
-    """``assert <output> == <generation>`` executed behind a block of imports and the program."""
-
-    name = "livecodebench-exec"
-    version = "28fef95"
-    covers = ("output_prediction",)
-    variants = ("default", "cot", "base", "base-cot")
-    limits = Limits(cpu_s=3.0, wall_s=10.0, packages=("numpy", "pandas"))
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """LiveCodeBench's words, direct or ``cot``, for a chat model or a ``base`` model."""
-        return _prompts(covered_task(self, problem, OutputTask))[check_variant(self, variant)]()
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The published post-processing of replies; what is already extracted stays as it is."""
-        text = completion.text or ""
-        task = covered_task(self, problem, OutputTask)
-        if completion.form == "answer":
-            return Answer(value=text, found="as given", form="answer")
-        if answered_prompt(completion, _prompts(task), self.variants) not in _DIRECT and "[ANSWER]" in text:
-            text = text.split("[ANSWER]")[1].strip()
-        if "==" in text:
-            text = text.split("==")[1].strip()
-        end = "[/ANSWER]" if "[/ANSWER]" in text else "\n"
-        return Answer(value=text.split(end, maxsplit=1)[0].strip(), found="after the first ==", form="answer")
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Run imports, program and assertion, unless the call itself is in the generation."""
-        task = covered_task(self, problem, OutputTask)
-        generation = answer.value or ""
-        if f"{task.function}({task.arguments})" in generation:
-            return skipped("LiveCodeBench skips a generation that holds the call")
-        assertion = f"assert {task.expected} == {generation}"
-        if literal_verdict(assertion) is None:
-            require("pandas", f"profile {self.name!r} imports pandas before every program; to run {problem.id} it")
-        program = f"{prompts.render('livecodebench.base_imports')}\n{task.program}"
-        return grade_assertion(program, assertion, executor, preload=("pandas",))
-
-    def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
-        """Skipped generations leave the denominator, unless nothing else is left."""
-        ran = sum(SKIPPED not in marks for _, marks in outcomes)
-        return ran or len(outcomes), sum(right for right, _ in outcomes)
-
-
-def _prompts(task: OutputTask) -> dict[str, RenderPrompt]:
+def _prompts(problem: Problem, task: OutputTask, examples: object) -> dict[str, RenderPrompt]:
+    """LiveCodeBench's words, direct or ``cot``, for a chat model or a ``base`` model."""
     values = {"code": task.program, "call": f"{task.function}({task.arguments})"}
     system = "lcb.execution.system"
     return {
@@ -342,3 +297,47 @@ def _prompts(task: OutputTask) -> dict[str, RenderPrompt]:
         "base": lambda: base("lcb.execution.direct", values, stop=_STOP),
         "base-cot": lambda: base("lcb.execution.cot", values, stop=_STOP),
     }
+
+
+def _extract(problem: Problem, task: OutputTask, completion: Completion) -> Answer:
+    """The published post-processing of replies; what is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    worded = _prompts(problem, task, None)
+    if answered_prompt(completion, worded, tuple(worded)) not in _DIRECT and "[ANSWER]" in text:
+        text = text.split("[ANSWER]")[1].strip()
+    if "==" in text:
+        text = text.split("==")[1].strip()
+    end = "[/ANSWER]" if "[/ANSWER]" in text else "\n"
+    return Answer(value=text.split(end, maxsplit=1)[0].strip(), found="after the first ==", form="answer")
+
+
+def _judge(problem: Problem, task: OutputTask, answer: Answer, context: Context) -> Judgement:
+    """Run imports, program and assertion, unless the call itself is in the generation."""
+    generation = answer.value or ""
+    if f"{task.function}({task.arguments})" in generation:
+        return skipped("LiveCodeBench skips a generation that holds the call")
+    assertion = f"assert {task.expected} == {generation}"
+    if literal_verdict(assertion) is None:
+        said = f"profile 'livecodebench-exec' imports pandas before every program; to run {problem.id} it"
+        require("pandas", said)
+    program = f"{prompts.render('livecodebench.base_imports')}\n{task.program}"
+    return grade_assertion(program, assertion, context.executor, preload=("pandas",))
+
+
+class LivecodebenchExec(Profile):
+    """``assert <output> == <generation>`` executed behind a block of imports and the program."""
+
+    name = "livecodebench-exec"
+    version = "28fef95"
+    ways: ClassVar[Mapping[str, Way]] = {
+        "output_prediction": Way(prompts=_prompts, extract=_extract, judge=_judge)
+    }
+    variants = ("default", "cot", "base", "base-cot")
+    limits = Limits(cpu_s=3.0, wall_s=10.0, packages=("numpy", "pandas"))
+
+    def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
+        """Skipped generations leave the denominator, unless nothing else is left."""
+        ran = sum(SKIPPED not in marks for _, marks in outcomes)
+        return ran or len(outcomes), sum(right for right, _ in outcomes)

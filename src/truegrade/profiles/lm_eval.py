@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from truegrade import prompts
-from truegrade.errors import UnknownName
 from truegrade.extraction.contest_programs import first_pair
 from truegrade.files import syntax
 from truegrade.grading.contests.harness import Harness
@@ -15,9 +14,11 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import expected_outputs
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
+from truegrade.kinds import Context
 from truegrade.kinds.contest import question
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, refuse_mbppplus
+from truegrade.profiles.base import BY_SANITIZED_MBPP, NO_EXAMPLES, Profile, Way
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, ContestProfile, no_metadata
+from truegrade.profiles.cruxeval import INPUTS, OUTPUTS
 from truegrade.profiles.harness_runs import grade_guarded, with_tests
 from truegrade.prompts.making import RenderPrompt, answered_prompt, base, continuation, origin
 from truegrade.records import (
@@ -47,39 +48,56 @@ _UNTIL = ("[/ANSWER]", "</seed:think>[ANSWER]")
 CRUXEVAL_VARIANTS = ("default", "cot")
 
 
-def cruxeval_prompts(task: OutputTask | InputTask) -> dict[str, RenderPrompt]:
-    """The prompts of the four tasks, for a base model."""
-    if isinstance(task, OutputTask):
-        values, kind = {"code": task.program, "input": task.arguments}, "output"
-    else:
-        values, kind = {"code": task.program, "output": task.expected}, "input"
+def _output_prompts(
+    problem: Problem, task: OutputTask, examples: Mapping[str, Problem]
+) -> dict[str, RenderPrompt]:
+    return _cruxeval_prompts("output", {"code": task.program, "input": task.arguments})
+
+
+def _input_prompts(problem: Problem, task: InputTask, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
+    return _cruxeval_prompts("input", {"code": task.program, "output": task.expected})
+
+
+def _cruxeval_prompts(kind: str, values: Mapping[str, str]) -> dict[str, RenderPrompt]:
+    """The prompts of two of the four tasks, for a base model."""
     return {
         "default": lambda: base(f"cruxeval.lm_eval.{kind}", values, stop=_UNTIL),
         "cot": lambda: base(f"cruxeval.{kind}.cot", values, stop=_UNTIL),
     }
 
 
-def extract_prediction(task: OutputTask | InputTask, completion: Completion) -> Answer:
+def _extract_output(problem: Problem, task: OutputTask, completion: Completion) -> Answer:
+    return _filtered(completion, _output_prompts(problem, task, NO_EXAMPLES), _predicted_output)
+
+
+def _extract_input(problem: Problem, task: InputTask, completion: Completion) -> Answer:
+    return _filtered(completion, _input_prompts(problem, task, NO_EXAMPLES), _predicted_input)
+
+
+def _filtered(
+    completion: Completion, worded: Mapping[str, RenderPrompt], predicted: Callable[[str], str]
+) -> Answer:
     """What the harness' filter pastes into its assertion; text that is already extracted stays as it is."""
     text = completion.text or ""
     if completion.form == "answer":
         return Answer(value=text, found="as given", form="answer")
     for stop in _UNTIL:
         text = text.split(stop, maxsplit=1)[0]
-    if answered_prompt(completion, cruxeval_prompts(task), CRUXEVAL_VARIANTS) != "default" and "[ANSWER]" in text:
+    if answered_prompt(completion, worded, CRUXEVAL_VARIANTS) != "default" and "[ANSWER]" in text:
         text = text.split("[ANSWER]")[1].strip()
-    value = _predicted_output(text) if isinstance(task, OutputTask) else _predicted_input(text)
-    return Answer(value=value.split("\n")[0].split("#")[0].strip(), found="CRUXEval's filter", form="answer")
+    value = predicted(text).split("\n")[0].split("#")[0].strip()
+    return Answer(value=value, found="CRUXEval's filter", form="answer")
 
 
-def judge_prediction(task: OutputTask | InputTask, answer: Answer, executor: Executor) -> Judgement:
+def _judge_output(problem: Problem, task: OutputTask, answer: Answer, context: Context) -> Judgement:
     """Run the program and the assertion that the reply completes."""
-    predicted = answer.value or ""
-    if isinstance(task, OutputTask):
-        assertion = f"assert f({task.arguments})=={predicted}"
-    else:
-        assertion = f"assert f({predicted})=={task.expected}"
-    return grade_guarded(f"{task.program}\n{assertion}", executor)
+    assertion = f"assert f({task.arguments})=={answer.value or ''}"
+    return grade_guarded(f"{task.program}\n{assertion}", context.executor)
+
+
+def _judge_input(problem: Problem, task: InputTask, answer: Answer, context: Context) -> Judgement:
+    assertion = f"assert f({answer.value or ''})=={task.expected}"
+    return grade_guarded(f"{task.program}\n{assertion}", context.executor)
 
 
 def _predicted_output(text: str) -> str:
@@ -121,139 +139,6 @@ _FENCE = "```"
 _OPENING = "\n```python\n"
 
 _LIMITS = Limits(cpu_s=3.0, wall_s=4.0)
-
-
-class LmEval(Profile):
-    """Tasks ``humaneval``, ``humaneval_plus``, ``mbpp``, on sanitized MBPP ``mbpp_plus``, and ``cruxeval_*``."""
-
-    name = "lm-eval"
-    version = "4e7e0d47f"
-    covers = (
-        "function",
-        "description",
-        "oracle",
-        "output_prediction",
-        "input_prediction",
-    )
-    takes = "continuation"
-    only = MappingProxyType(
-        {
-            "description": ("mbpp", "mbpp-sanitized"),
-            "oracle": ("humanevalplus",),
-            "output_prediction": ("cruxeval-output",),
-            "input_prediction": ("cruxeval-input",),
-        }
-    )
-    variants = CRUXEVAL_VARIANTS
-    limits = _LIMITS
-
-    def __init__(self) -> None:
-        self._references = expected_outputs()
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """The harness' own text for a base model; ``cot`` is a text of CRUXEval's tasks."""
-        name = check_variant(self, variant)
-        prediction = self._prediction(problem)
-        if prediction is not None:
-            return cruxeval_prompts(prediction)[name]()
-        if name != "default":
-            raise UnknownName("prompt variant", name, ("default",), f"for {problem.benchmark} under {self.name}")
-        task = self._task(problem)
-        if task.prefix:
-            return continuation(task.prompt, source="the data set's prompt, as stored", stop=UNTIL)
-        # mbpp_plus scores its shots, see `defects`.
-        shots = _SHOTS if problem.benchmark == "mbpp" else ()
-        return continuation(
-            _few_shot("mbpp.lm_eval", task), source=origin("mbpp.lm_eval"), stop=(_DONE,), shots=shots
-        )
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """Cut the reply at the first stop string; take a prediction as its filter does."""
-        prediction = self._prediction(problem)
-        if prediction is not None:
-            return extract_prediction(prediction, completion)
-        task = self._task(problem)
-        if completion.form == "program":
-            return Answer(value=completion.text or "", found="as given: a whole program")
-        value = cut(completion.text or "", UNTIL if task.prefix else (_DONE,))
-        return Answer(value=value, found="up to a stop string", form="completion")
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Execute the program and the tests as one source."""
-        prediction = self._prediction(problem)
-        if prediction is not None:
-            return judge_prediction(prediction, answer, executor)
-        task = self._task(problem)
-        if not task.prefix:
-            return _grade("", answer, "\n".join(task.shown_tests[:_SHOWN]), executor)
-        return with_tests(
-            problem, self._references, executor, lambda tests: _grade(task.prefix, answer, tests, executor)
-        )
-
-    def _prediction(self, problem: Problem) -> OutputTask | InputTask | None:
-        """CRUXEval's task, where the problem is one of CRUXEval's."""
-        if not isinstance(problem.task, OutputTask | InputTask):
-            return None
-        return covered_task(self, problem, OutputTask, InputTask)
-
-    def _task(self, problem: Problem) -> FunctionTask | OracleTask:
-        refuse_mbppplus(self, problem)
-        return covered_task(self, problem, FunctionTask, OracleTask)
-
-
-class LmEvalInstruct(Profile):
-    """Tasks ``humaneval_instruct``, ``mbpp_instruct`` and ``mbpp_plus_instruct``."""
-
-    name = "lm-eval-instruct"
-    version = "4e7e0d47f"
-    covers = ("function", "description", "oracle")
-    takes = "continuation"
-    only = MappingProxyType({"description": ("mbpp", "mbpp-sanitized"), "oracle": ("mbppplus",)})
-    variants = ("default", "text")
-    limits = _LIMITS
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """Turns for a chat model, the last one begun for it; ``text``: the same as one text to continue."""
-        style = check_variant(self, variant)
-        task = covered_task(self, problem, FunctionTask, OracleTask)
-        if task.prefix:
-            turns, source = _humaneval_turns(task), "humaneval.lm_eval_instruct.user"
-        elif problem.benchmark == "mbpp" and isinstance(task, FunctionTask):
-            source = "mbpp.lm_eval_instruct"
-            if style == "text":
-                return continuation(_few_shot(source, task), source=origin(source), shots=_SHOTS)
-            return Prompt(messages=_mbpp_turns(task), source=origin(source), shots=_SHOTS)
-        else:
-            turns, source = _one_test_turns(task), "mbpp_plus.lm_eval_instruct.user"
-        stop = UNTIL if task.prefix else ()
-        if style == "text":
-            return continuation("".join(turn.content for turn in turns), source=origin(source), stop=stop)
-        return Prompt(messages=turns, source=origin(source), stop=stop)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """Take what the harness' filter takes."""
-        text = completion.text or ""
-        if completion.form == "program":
-            return Answer(value=text, found="as given: a whole program")
-        if covered_task(self, problem, FunctionTask, OracleTask).prefix:
-            value = cut(text, UNTIL).partition(_FENCE)[0]
-            return Answer(value=value, found="up to a stop string or fence", form="completion")
-        code = first_fence_of_opened(text)
-        if not code:
-            return Answer(value=None, found="the fence pattern matched nothing", reason=Reason.NO_CODE)
-        return Answer(value=code, found="first match of the fence pattern")
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Execute the program and the tests as one source."""
-        task = covered_task(self, problem, FunctionTask, OracleTask)
-        if isinstance(task, FunctionTask) and task.prefix:
-            return _grade(task.prefix, answer, task.tests, executor)
-        shown = _SHOWN if problem.benchmark == "mbpp" else 1
-        return _grade("", answer, "\n".join(task.shown_tests[:shown]), executor)
 
 
 def cut(text: str, stops: tuple[str, ...]) -> str:
@@ -313,6 +198,142 @@ def _description(task: OracleTask) -> str:
     """The sentence inside an MBPP+ prompt, which is a string literal of it and the shown assert."""
     lines = str(syntax.literal_eval(task.prompt.strip())).strip().splitlines()
     return "\n".join(line for line in lines if line not in task.shown_tests)
+
+
+def _continued(problem: Problem, task: FunctionTask | OracleTask, _: object) -> dict[str, RenderPrompt]:
+    """HumanEval's own text."""
+    return {"default": lambda: continuation(task.prompt, source="the data set's prompt, as stored", stop=UNTIL)}
+
+
+def _mbpp_text(problem: Problem, task: FunctionTask, _: object) -> dict[str, RenderPrompt]:
+    """MBPP's three worked examples; mbpp_plus scores its shots, see `defects`."""
+    shots = _SHOTS if problem.benchmark == "mbpp" else ()
+    source = origin("mbpp.lm_eval")
+    return {
+        "default": lambda: continuation(_few_shot("mbpp.lm_eval", task), source=source, stop=(_DONE,), shots=shots)
+    }
+
+
+def _up_to(*stops: str) -> Callable[[Problem, Any, Completion], Answer]:
+    """Cuts the reply at the first of these strings."""
+
+    def extract(problem: Problem, task: Any, completion: Completion) -> Answer:
+        if completion.form == "program":
+            return Answer(value=completion.text or "", found="as given: a whole program")
+        return Answer(value=cut(completion.text or "", stops), found="up to a stop string", form="completion")
+
+    return extract
+
+
+def _judge_whole(problem: Problem, task: FunctionTask | OracleTask, answer: Answer, context: Context) -> Judgement:
+    """Execute the program and the tests as one source."""
+    executor, references = context.executor, context.kept(expected_outputs)
+    return with_tests(problem, references, executor, lambda tests: _grade(task.prefix, answer, tests, executor))
+
+
+def _judge_shown(problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> Judgement:
+    """The same with the tests that MBPP shows."""
+    return _grade("", answer, "\n".join(task.shown_tests[:_SHOWN]), context.executor)
+
+
+class LmEval(Profile):
+    """Tasks ``humaneval``, ``humaneval_plus``, ``mbpp``, on sanitized MBPP ``mbpp_plus``, and ``cruxeval_*``."""
+
+    name = "lm-eval"
+    version = "4e7e0d47f"
+    ways: ClassVar[Mapping[str, Way]] = {
+        "function": Way(prompts=_continued, extract=_up_to(*UNTIL), judge=_judge_whole),
+        "description": Way(
+            prompts=_mbpp_text, extract=_up_to(_DONE), judge=_judge_shown, only=("mbpp", "mbpp-sanitized")
+        ),
+        "oracle": Way(prompts=_continued, extract=_up_to(*UNTIL), judge=_judge_whole, only=("humanevalplus",)),
+        "output_prediction": Way(
+            prompts=_output_prompts, extract=_extract_output, judge=_judge_output, only=OUTPUTS
+        ),
+        "input_prediction": Way(prompts=_input_prompts, extract=_extract_input, judge=_judge_input, only=INPUTS),
+    }
+    elsewhere = BY_SANITIZED_MBPP
+    takes = "continuation"
+    variants = CRUXEVAL_VARIANTS
+    limits = _LIMITS
+
+
+def _as_turns(turns: tuple[Message, ...], prompt_id: str, stop: tuple[str, ...] = ()) -> dict[str, RenderPrompt]:
+    """Turns for a chat model, the last one begun for it; ``text``: the same as one text to continue."""
+    source, text = origin(prompt_id), "".join(turn.content for turn in turns)
+    return {
+        "default": lambda: Prompt(messages=turns, source=source, stop=stop),
+        "text": lambda: continuation(text, source=source, stop=stop),
+    }
+
+
+def _humaneval_instruct(problem: Problem, task: FunctionTask, _: object) -> dict[str, RenderPrompt]:
+    return _as_turns(_humaneval_turns(task), "humaneval.lm_eval_instruct.user", UNTIL)
+
+
+def _mbpp_instruct(problem: Problem, task: FunctionTask, examples: object) -> dict[str, RenderPrompt]:
+    """Three worked examples of MBPP; none of sanitized MBPP."""
+    if problem.benchmark != "mbpp":
+        return _plus_instruct(problem, task, examples)
+    source = "mbpp.lm_eval_instruct"
+    return {
+        "default": lambda: Prompt(messages=_mbpp_turns(task), source=origin(source), shots=_SHOTS),
+        "text": lambda: continuation(_few_shot(source, task), source=origin(source), shots=_SHOTS),
+    }
+
+
+def _plus_instruct(problem: Problem, task: FunctionTask | OracleTask, _: object) -> dict[str, RenderPrompt]:
+    return _as_turns(_one_test_turns(task), "mbpp_plus.lm_eval_instruct.user")
+
+
+def _extract_behind_prompt(problem: Problem, task: FunctionTask, completion: Completion) -> Answer:
+    text = completion.text or ""
+    if completion.form == "program":
+        return Answer(value=text, found="as given: a whole program")
+    value = cut(text, UNTIL).partition(_FENCE)[0]
+    return Answer(value=value, found="up to a stop string or fence", form="completion")
+
+
+def _extract_opened_fence(problem: Problem, task: FunctionTask | OracleTask, completion: Completion) -> Answer:
+    text = completion.text or ""
+    if completion.form == "program":
+        return Answer(value=text, found="as given: a whole program")
+    code = first_fence_of_opened(text)
+    if not code:
+        return Answer(value=None, found="the fence pattern matched nothing", reason=Reason.NO_CODE)
+    return Answer(value=code, found="first match of the fence pattern")
+
+
+def _judge_own(problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> Judgement:
+    return _grade(task.prefix, answer, task.tests, context.executor)
+
+
+def _judge_first_shown(
+    problem: Problem, task: FunctionTask | OracleTask, answer: Answer, context: Context
+) -> Judgement:
+    """The three tests that MBPP shows, or the first of them."""
+    shown = _SHOWN if problem.benchmark == "mbpp" else 1
+    return _grade("", answer, "\n".join(task.shown_tests[:shown]), context.executor)
+
+
+class LmEvalInstruct(Profile):
+    """Tasks ``humaneval_instruct``, ``mbpp_instruct`` and ``mbpp_plus_instruct``."""
+
+    name = "lm-eval-instruct"
+    version = "4e7e0d47f"
+    ways: ClassVar[Mapping[str, Way]] = {
+        "function": Way(prompts=_humaneval_instruct, extract=_extract_behind_prompt, judge=_judge_own),
+        "description": Way(
+            prompts=_mbpp_instruct, extract=_extract_opened_fence, judge=_judge_first_shown,
+            only=("mbpp", "mbpp-sanitized"),
+        ),
+        "oracle": Way(
+            prompts=_plus_instruct, extract=_extract_opened_fence, judge=_judge_first_shown, only=("mbppplus",)
+        ),
+    }  # fmt: skip
+    takes = "continuation"
+    variants = ("default", "text")
+    limits = _LIMITS
 
 
 # ---------- `lm-eval-fork`: the LiveCodeBench task of a fork of lm-evaluation-harness, @af0ac9f7 (2025-06-19).

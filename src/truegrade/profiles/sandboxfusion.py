@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from functools import partial
+from typing import Any, ClassVar
 
-from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.profiles.base import NO_EXAMPLES, Profile, covered_task
-from truegrade.profiles.cruxeval import published_prompt
-from truegrade.prompts.making import continuation
-from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt
+from truegrade.kinds import Context
+from truegrade.profiles.base import Profile, Way
+from truegrade.profiles.cruxeval import INPUTS, OUTPUTS, published_prompts
+from truegrade.prompts.making import RenderPrompt, continuation
+from truegrade.records import Answer, Completion, Problem, Prompt
 from truegrade.sandbox import Limits
 
 _STOPS = ("# done", "[/ANSWER]")
+
+
+def _prompts(problem: Problem, task: Any, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
+    """CRUXEval's words to continue: ``default`` (direct), ``cot``, or for outputs ``phind``."""
+
+    def as_text(render: RenderPrompt) -> Prompt:
+        published = render()
+        return continuation(published.messages[0].content, source=published.source)
+
+    return {name: partial(as_text, render) for name, render in published_prompts(problem, task, examples).items()}
+
+
+def _read(completion: Completion, side: int) -> Answer:
+    """The published post-processing of replies; what is already extracted stays as it is."""
+    text = completion.text or ""
+    if completion.form == "answer":
+        return Answer(value=text, found="as given", form="answer")
+    for stop in _STOPS:
+        text = text.split(stop, maxsplit=1)[0]
+    if "[ANSWER]" in text:
+        text = text.split("[ANSWER]")[1].strip()
+    if "assert f" in text:
+        text = "f" + text.split("assert f")[1].strip()
+    if "==" in text:
+        text = text.split("==")[side].strip()
+    return Answer(value=text, found="beside the first ==", form="answer")
+
+
+def _run(program: str, answer: Answer, other: str, context: Context) -> Judgement:
+    """Program and assertion as a script."""
+    source = f"{program}\nassert {answer.value or ''} == {other}"
+    return from_outcome(context.executor.script(source), marks=(TESTS_INSIDE,))
 
 
 class Sandboxfusion(Profile):
@@ -22,37 +55,21 @@ class Sandboxfusion(Profile):
 
     name = "sandboxfusion"
     version = "469de08"
-    covers = ("output_prediction", "input_prediction")
-    only = MappingProxyType({"output_prediction": ("cruxeval-output",), "input_prediction": ("cruxeval-input",)})
+    ways: ClassVar[Mapping[str, Way]] = {
+        "output_prediction": Way(
+            prompts=_prompts,
+            extract=lambda problem, task, completion: _read(completion, 1),
+            judge=lambda problem, task, answer, context: _run(
+                task.program, answer, f"f({task.arguments})", context
+            ),
+            only=OUTPUTS,
+        ),
+        "input_prediction": Way(
+            prompts=_prompts,
+            extract=lambda problem, task, completion: _read(completion, 0),
+            judge=lambda problem, task, answer, context: _run(task.program, answer, task.expected, context),
+            only=INPUTS,
+        ),
+    }
     variants = ("default", "cot", "phind")
     limits = Limits(cpu_s=30.0, wall_s=31.0)
-
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """CRUXEval's words: ``default`` (direct), ``cot``, or for outputs ``phind``."""
-        published = published_prompt(self, problem, variant)
-        return continuation(published.messages[0].content, source=published.source)
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """The published post-processing of replies; what is already extracted stays as it is."""
-        task = covered_task(self, problem, OutputTask, InputTask)
-        text = completion.text or ""
-        if completion.form == "answer":
-            return Answer(value=text, found="as given", form="answer")
-        for stop in _STOPS:
-            text = text.split(stop, maxsplit=1)[0]
-        if "[ANSWER]" in text:
-            text = text.split("[ANSWER]")[1].strip()
-        if "assert f" in text:
-            text = "f" + text.split("assert f")[1].strip()
-        if "==" in text:
-            text = text.split("==")[1 if isinstance(task, OutputTask) else 0].strip()
-        return Answer(value=text, found="beside the first ==", form="answer")
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Run program and assertion as a script."""
-        task = covered_task(self, problem, OutputTask, InputTask)
-        other = f"f({task.arguments})" if isinstance(task, OutputTask) else task.expected
-        source = f"{task.program}\nassert {answer.value or ''} == {other}"
-        return from_outcome(executor.script(source), marks=(TESTS_INSIDE,))

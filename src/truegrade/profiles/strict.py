@@ -19,7 +19,7 @@ from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.marks import DISOWNED, READS_TESTS
 from truegrade.kinds import built_in_kinds, kind_names, kind_of
 from truegrade.profiles.base import Profile
-from truegrade.records import Answer, Completion, Problem
+from truegrade.records import Answer, Problem
 from truegrade.sandbox import Limits
 
 _SHOWN_CAUSES = 3
@@ -37,10 +37,6 @@ class Strict(Profile):
     variants = tuple(dict.fromkeys(name for kind in built_in_kinds() for name in kind.variants))
     limits = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
     """MBPP+ holds right answers of tens of megabytes (Mbpp/255)."""
-
-    def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """Take the answer out of a reply, a continuation, a program or an already extracted answer."""
-        return kind_of(problem.task).extract(problem.task, completion)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Decide whether the answer is right; one that the reply says is not to be used is marked."""

@@ -15,6 +15,11 @@ import msgspec
 
 from truegrade.files.json_text import encode
 
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked, and what decides about an answer: of each kind (`truegrade.kinds`) a struct with a tag."""
+
+
 # ------------------------------------- Variants of one item: programs and mutants, problems and changed ones.
 
 
@@ -52,7 +57,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 # ------------------------------- Problems whose answers are compared with a reference program on given inputs.
 
 
-class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
+class OracleTask(Task, frozen=True, kw_only=True, tag="oracle"):
     """Write a function; its outputs are compared with those of a reference program on given inputs."""
 
     prompt: str
@@ -75,7 +80,7 @@ class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
 # ------------------------------------------------- Problems whose answers are judged by a suite of unit tests.
 
 
-class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
+class SuiteTask(Task, frozen=True, kw_only=True, tag="suite"):
     """Write a function, class or module; the tests are a suite of unit tests that runs in its process."""
 
     prompt: str
@@ -135,7 +140,7 @@ UNANSWERED = frozenset({Reason.NO_CODE, Reason.NO_ANSWER, Reason.TRUNCATED, Reas
 # ---------------------------------------------------------------------------------------------- Problem
 
 
-class FunctionTask(msgspec.Struct, frozen=True, kw_only=True, tag="function"):
+class FunctionTask(Task, frozen=True, kw_only=True, tag="function"):
     """Write a function; the tests are Python source that calls it."""
 
     prompt: str
@@ -172,7 +177,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     expected: Any
 
 
-class CasesTask(msgspec.Struct, frozen=True, kw_only=True, tag="cases"):
+class CasesTask(Task, frozen=True, kw_only=True, tag="cases"):
     """Repair a function; the tests are calls with plain values (QuixBugs)."""
 
     entry_point: str
@@ -207,7 +212,7 @@ class AskedState(msgspec.Struct, frozen=True, kw_only=True):
         return "value_of", f"{self.variable!r}, line={self.line}, time={self.time}"
 
 
-class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_prediction"):
+class OutputTask(Task, frozen=True, kw_only=True, tag="output_prediction"):
     """Read a program and a call; predict the value that the call returns."""
 
     program: str
@@ -231,7 +236,7 @@ class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_predicti
         return self.state.claimed if self.state else (self.function, self.arguments)
 
 
-class ChoiceTask(msgspec.Struct, frozen=True, kw_only=True, tag="execution_choice"):
+class ChoiceTask(Task, frozen=True, kw_only=True, tag="execution_choice"):
     """Read two programs and a call; name the one you are surer of and predict what *it* returns."""
 
     programs: tuple[str, str]
@@ -248,7 +253,7 @@ class ChoiceTask(msgspec.Struct, frozen=True, kw_only=True, tag="execution_choic
     mutation: str = ""
 
 
-class InputTask(msgspec.Struct, frozen=True, kw_only=True, tag="input_prediction"):
+class InputTask(Task, frozen=True, kw_only=True, tag="input_prediction"):
     """Read a program and an output; find arguments for which the program returns it."""
 
     program: str
@@ -271,7 +276,7 @@ class FileSpan(msgspec.Struct, frozen=True, kw_only=True):
     """Of these bytes, so that a file changed since is noticed."""
 
 
-class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
+class ContestTask(Task, frozen=True, kw_only=True, tag="contest"):
     """Solve a programming-contest problem: a program on stdin and stdout, or a method (LiveCodeBench)."""
 
     title: str
@@ -289,7 +294,8 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     """A right program, where the data set has one."""
 
 
-Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask | SuiteTask
+BuiltInTask = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask | SuiteTask
+"""The tasks that may come with a request."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.records import Form, Task, Verdict
+from truegrade.records import BuiltInTask, Form, Verdict
 from truegrade.sandbox.limits import MIB
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ MIN_MEMORY_BYTES = 256 * MIB
 class InlineProblem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A problem that travels with its request. Its tests are trusted as much as the token's holder is."""
 
-    task: Task
+    task: BuiltInTask
     """As in a benchmark's `Problem`."""
     id: str = "inline"
     benchmark: str = "inline"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
+import zlib
 
 import msgspec
 import pytest
@@ -104,22 +107,30 @@ def test_of_cases_one_that_runs_is_changed():
     assert make_impossible(problem(msgspec.structs.replace(task, skipped=(0, 1, 2))), "one-off") is None
 
 
-def test_contest_tests_are_changed_where_they_are_plain():
+def test_contest_tests_are_changed_however_they_are_stored():
     def contest(private, function=None):
         tests = json.dumps([{"input": "1\n", "output": "2\n", "testtype": "stdin"}])
         return problem(
             ContestTask(title="", question="", function=function, public_tests=tests, private_tests=private,
                         reference="print(2)"))  # fmt: skip
 
+    def changed(private, how, function=None):
+        task = make_impossible(contest(private, function), how).problem.task
+        assert task.private_tests == "[]"
+        return [(test["input"], test["output"]) for test in json.loads(task.public_tests)]
+
     private = json.dumps([{"input": "3", "output": "[4]", "testtype": "functional"}])
-    changed = json.loads(make_impossible(contest(private, "f"), "one-off").problem.task.private_tests)
-    assert changed == [{"input": "3", "output": "[4, 5]", "testtype": "functional"}]
-    doubled = make_impossible(contest("eJxLTEo="), "conflicting").problem
-    assert doubled.task.private_tests == "eJxLTEo="
-    assert [test["output"] for test in json.loads(doubled.task.public_tests)] == ["2\n", "2\nimpossible\n"]
-    packed = msgspec.structs.replace(contest("eJx").task, public_tests="[]")
-    assert make_impossible(problem(packed), "one-off") is None
-    assert must_fail_probes(problem(msgspec.structs.replace(packed, reference=msgspec.UNSET))) == []
+    packed = base64.b64encode(zlib.compress(pickle.dumps(private))).decode()
+    for stored in (private, packed):
+        assert changed(stored, "one-off", "f") == [("1\n", "2\n"), ("3", "[4, 5]")]
+        assert changed(stored, "conflicting") == [("1\n", "2\n"), ("3", "[4]"), ("3", "[4]\nimpossible\n")]
+    other = json.dumps([{"input": "3", "output": "[4]", "or_output": "[5]"}])
+    task = make_impossible(contest(other, "f"), "one-off").problem.task
+    assert [test.get("or_output") for test in json.loads(task.public_tests)] == [None, None]
+    unreadable = contest("eJxLTEo=")
+    assert make_impossible(unreadable, "one-off") is None and must_fail_probes(unreadable) == []
+    unknown = msgspec.structs.replace(contest(private).task, reference=msgspec.UNSET)
+    assert must_fail_probes(problem(unknown)) == []
 
 
 def test_a_problem_graded_by_its_reference_cannot_be_made_impossible():

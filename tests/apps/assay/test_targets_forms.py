@@ -10,6 +10,7 @@ from targets_support import RIGHT, WRONG, add_problem, cases_problem, problem_of
 
 from truegrade.errors import UserError
 from truegrade.grading import tests_forms as forms
+from truegrade.kinds import kind_of
 from truegrade.records import ContestTask, FunctionTask, OracleTask
 
 CHECK = """METADATA = {}
@@ -19,6 +20,14 @@ def check(candidate):
     assert candidate(0, -4) == -4
 
 check(add)"""
+
+
+def held(problem):
+    return kind_of(problem.task).tests(problem.task)
+
+
+def put_in(problem, form, outputs=None):
+    return forms.put_tests(problem.id, held(problem), form, outputs)
 
 
 def accepted(form: str, tests: object, program: str) -> bool:
@@ -67,7 +76,7 @@ def test_a_function_in_every_shape(form, source):
         task = OracleTask(prompt="", entry_point="add", reference=RIGHT, base_inputs=((1, 2), (0, -4)))
         problem = problem_of(task, "add")
         outputs = [((1, 2), 3), ((0, -4), -4)]
-    put = forms.tests_of(problem, form, outputs)
+    put = put_in(problem, form, outputs)
     assert put.why_not == ""
     assert accepted(form, put.tests, RIGHT)
     assert not accepted(form, put.tests, WRONG)
@@ -78,24 +87,24 @@ def test_programs_on_stdin():
     task = ContestTask(title="", question="", public_tests=stored, private_tests="[]")
     problem = problem_of(task, "p")
     wanted = {"inputs": ["1\n"], "outputs": ["2\n"]}
-    assert forms.tests_of(problem, "stdio").tests == forms.tests_of(problem, "taco").tests == wanted
+    assert put_in(problem, "stdio").tests == put_in(problem, "taco").tests == wanted
     case = {"input": "1\n", "output": "2\n", "testtype": "stdin", "metadata": {"func_name": None}}
-    assert forms.tests_of(problem, "lcb").tests == [case]
+    assert put_in(problem, "lcb").tests == [case]
     for form in ("asserts", "check", "pytest"):
-        assert "so `tests_as=" in forms.tests_of(problem, form).why_not
+        assert "so `tests_as=" in put_in(problem, form).why_not
 
 
 def test_methods_of_contests():
     stored = json.dumps([{"input": "[1, 2]\n3", "output": "true", "testtype": "functional"}])
     task = ContestTask(title="", question="", function="has", public_tests=stored, private_tests="[]")
     problem = problem_of(task, "p")
-    assert forms.tests_of(problem, "taco").tests == {
+    assert put_in(problem, "taco").tests == {
         "inputs": [[[1, 2], 3]],
         "outputs": [[True]],
         "fn_name": "has",
     }
-    assert forms.tests_of(problem, "lcb").tests[0]["metadata"] == {"func_name": "has"}
-    assert forms.tests_of(problem, "stdio").tests is None
+    assert put_in(problem, "lcb").tests[0]["metadata"] == {"func_name": "has"}
+    assert put_in(problem, "stdio").tests is None
 
 
 @pytest.mark.parametrize(
@@ -119,7 +128,7 @@ def test_methods_of_contests():
     ],
 )  # fmt: skip
 def test_what_a_shape_cannot_hold_is_said(problem, form, why):
-    put = forms.tests_of(problem, form)
+    put = put_in(problem, form)
     assert put.tests is None
     assert why in put.why_not
     assert problem.id in put.why_not
@@ -128,10 +137,10 @@ def test_what_a_shape_cannot_hold_is_said(problem, form, why):
 def test_statements_of_any_kind_fit_into_check():
     tests = "for n in range(3):\n    assert add(n, 1) == n + 1"
     problem = problem_of(FunctionTask(prompt="", entry_point="add", reference="", tests=tests), "p")
-    put = forms.tests_of(problem, "check")
+    put = put_in(problem, "check")
     assert accepted("check", put.tests, RIGHT) and not accepted("check", put.tests, WRONG)
-    assert forms.other_form([problem]) == "`tests_as=check` holds them"
-    assert forms.other_form([problem, add_problem(), cases_problem(((1,), float("nan")))]) == (
+    assert forms.other_form([held(problem)]) == "`tests_as=check` holds them"
+    assert forms.other_form([*map(held, [problem, add_problem(), cases_problem(((1,), float("nan")))])]) == (
         "`tests_as=check` holds those of 2"
     )
 
@@ -147,7 +156,7 @@ def test_statements_of_any_kind_fit_into_check():
 )
 def test_statements_that_would_mean_something_else_in_check_are_refused(tests):
     problem = problem_of(FunctionTask(prompt="", entry_point="add", reference="", tests=tests), "p")
-    assert forms.tests_of(problem, "check").tests is None
+    assert put_in(problem, "check").tests is None
 
 
 def test_setup_goes_along():
@@ -155,7 +164,7 @@ def test_setup_goes_along():
         prompt="", entry_point="f", reference="", setup="import math", tests="assert f(4) == math.sqrt(16)"
     )
     problem = problem_of(task, "p")
-    assert forms.tests_of(problem, "asserts").tests == ["import math\nassert f(4) == math.sqrt(16)"]
-    assert "import math" in forms.tests_of(problem, "pytest").tests
+    assert put_in(problem, "asserts").tests == ["import math\nassert f(4) == math.sqrt(16)"]
+    assert "import math" in put_in(problem, "pytest").tests
     with pytest.raises(UserError, match=", ".join(forms.TESTS_FORMS)):
         forms.tests_form("json")

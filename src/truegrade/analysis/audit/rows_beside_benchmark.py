@@ -460,11 +460,12 @@ def _of_evalscope(name: str, question: str, row: EvalScopeRow, passed: bool | No
 
 def public_only(problems: Mapping[str, Problem]) -> dict[str, Problem]:
     """Stdin problems of a benchmark with their public tests alone."""
-    return {
-        name: msgspec.structs.replace(problem, task=msgspec.structs.replace(problem.task, private_tests="[]"))
-        for name, problem in problems.items()
-        if isinstance(problem.task, ContestTask) and problem.task.function is None
-    }
+    found = {}
+    for name, problem in problems.items():
+        kind, task = kind_of(problem.task), problem.task
+        if kind.entry_point(task) is None and (public := kind.public(task)) is not None:
+            found[name] = msgspec.structs.replace(problem, task=public)
+    return found
 
 
 def _submitted(path: Path, place: str, row: AnswerRow, first: int) -> Iterator[Submitted]:

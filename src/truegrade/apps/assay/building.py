@@ -33,10 +33,10 @@ from truegrade.apps.assay.records import AssayFinding, Battery, Label, Probe, Pr
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.grading.marks import JOINED_TESTS
-from truegrade.grading.programs import called_class
-from truegrade.grading.repairs import suite_of
+from truegrade.grading.problem_tests import ReferenceTests, SourceTests
+from truegrade.kinds import kind_of
 from truegrade.profiles import find_profile
-from truegrade.records import Answer, ContestTask, FunctionTask, OracleTask, Problem, Reason
+from truegrade.records import Answer, Problem, Reason
 
 OTHER_REFERENCE = "other-reference"
 _IN_ORDER = 2
@@ -78,7 +78,7 @@ class ProblemBuilder:
 
 def reference_of(problem: Problem) -> str:
     """The problem's right program, whole; empty where the data set has none."""
-    reference = getattr(problem.task, "reference", "")
+    reference = kind_of(problem.task).reference(problem.task)
     return reference if isinstance(reference, str) else ""
 
 
@@ -95,9 +95,10 @@ class _Making:
         self._no_oracle = found if isinstance(found, str) else ""
         self._labeller = None if self._oracle is None else OracleLabeller(self._oracle, self._executor)
         self._reference = reference_of(problem)
-        task = problem.task
-        self._entry_point: str = getattr(task, "entry_point", None) or getattr(task, "function", None) or ""
-        self._owner = called_class(task) if isinstance(task, FunctionTask) else ""
+        kind = kind_of(problem.task)
+        self._tests = kind.tests(problem.task)
+        self._entry_point = kind.entry_point(problem.task) or ""
+        self._owner = self._tests.owner if isinstance(self._tests, SourceTests) else ""
         self._equivalent = 0
         self._sent: set[str] = set()
         self.probes: list[Probe] = []
@@ -133,7 +134,7 @@ class _Making:
 
     def outputs(self) -> None:
         """The reference's outputs, changed: those programs that the problem's own comparison refuses."""
-        if self._oracle is None or getattr(self._problem.task, "comparator", "") in STRICTER:
+        if self._oracle is None or getattr(self._tests, "comparator", "") in STRICTER:
             return
         made = changed_outputs(
             self._problem.id,
@@ -152,10 +153,10 @@ class _Making:
 
     def _own_tests_refuse(self, probe: Probe, witness: Witness) -> bool:
         """Whether the tests refuse a program that is wrong by the oracle: their comparison may be a looser one."""
-        task = self._problem.task
-        if witness.source != "own" and not (witness.source == "plus" and isinstance(task, OracleTask)):
+        tests = self._tests
+        if witness.source != "own" and not (witness.source == "plus" and isinstance(tests, ReferenceTests)):
             return False
-        if probe.origin == ENDLESS or not isinstance(task, FunctionTask) or suite_of(task).cases:
+        if probe.origin == ENDLESS or not isinstance(tests, SourceTests) or tests.cases:
             return True  # the oracle compares as they do
         answer = Answer(value=probe.code, found="whole", form="program")
         judged = find_profile("strict").judgement(self._problem, answer, self._executor)
@@ -207,8 +208,7 @@ class _Making:
 
     def cheats(self) -> None:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
-        task = self._problem.task
-        form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
+        form: TaskForm = "function" if self._entry_point else "stdio"
         probes = of_one_length(cheat_probes(self._problem.id, self._entry_point, form))
         every = [self._as_asked(probe) for probe in probes]
         active = [probe for probe in every if not probe.inert]

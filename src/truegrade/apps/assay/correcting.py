@@ -32,6 +32,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
+from truegrade.kinds import kind_of
 from truegrade.pipeline.loading import load_for
 from truegrade.pipeline.verdicts import Progress, answer_of, counted_by_sample, verdict_table
 from truegrade.profiles import open_profile, open_stored
@@ -214,7 +215,7 @@ class _Judge:
 
     def _asks_the_same(self, problem: Problem, companion: Problem) -> bool:
         """Whether the extended benchmark's right program is one of the problem: MBPP+ changed some statements."""
-        names = {getattr(one.task, "entry_point", "") for one in (problem, companion)}
+        names = {kind_of(one.task).entry_point(one.task) for one in (problem, companion)}
         return len(names) == 1 and self._judged(problem, reference_of(companion)).passed
 
     def _judged(self, problem: Problem, program: str) -> Judgement:

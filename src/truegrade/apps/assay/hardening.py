@@ -22,9 +22,11 @@ from truegrade.apps.assay.running import in_sandbox
 from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
+from truegrade.grading.problem_tests import StreamTests
+from truegrade.kinds import kind_of
 from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.verdicts import Progress
-from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import Problem, sha256_json
 from truegrade.report import format as fmt
 from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
@@ -292,7 +294,8 @@ def harden(
     loaded = load_announced(benchmark, folder, task_args or {}, notice, download_progress)
     chosen = {problem.id: problem for problem in select(loaded, limit, ids)}
     for problem in chosen.values():
-        if not isinstance(problem.task, FunctionTask | OracleTask | CasesTask):
+        tests = kind_of(problem.task).tests(problem.task)
+        if isinstance(tests, str | StreamTests):
             raise UserError(f"{loaded.name}: {type(problem.task).__name__} has no calls that a test could add")
     companions = find_companions(loaded.name, chosen.values(), folder, notice)
     claims: dict[str, list[ClaimedProbe]] = {}

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from truegrade.apps.assay.answers import Arguments, read_call, written, written_call
 from truegrade.apps.assay.targets.opening import ENDLESS_CPU_S
@@ -27,8 +28,10 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import encode
 from truegrade.grading import functions
 from truegrade.grading.executor import Executor
+from truegrade.grading.problem_tests import CallTests, ProblemTests, ReferenceTests, SourceTests
+from truegrade.kinds import kind_of
 from truegrade.profiles import open_profile
-from truegrade.records import Answer, Case, CasesTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import Answer, Case, Problem, sha256_json
 
 
 class NewTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,23 +86,24 @@ def with_tests(problem: Problem, tests: Sequence[NewTest], comparator: str) -> P
     Raises:
         UserError: its tests are of a kind that no call can be added to.
     """
-    task = problem.task
-    if isinstance(task, OracleTask):
-        added: Any = msgspec.structs.replace(
-            task, plus_inputs=(*task.plus_inputs, *(read_call(test.call) for test in tests))
-        )
-    elif isinstance(task, CasesTask):
-        cases = (Case(arguments=read_call(test.call), expected=value_of(test.expected)) for test in tests)
-        added = msgspec.structs.replace(task, cases=(*task.cases, *cases))
-    elif isinstance(task, FunctionTask):
-        lines = [assertion(test, comparator) for test in tests]
-        head = TOLERANCE if any("_truegrade_close" in line for line in lines) else ""
-        added = msgspec.structs.replace(task, tests="\n".join((task.tests.rstrip("\n"), head, *lines, "")))
-    else:
-        raise UserError(f"{problem.id}: tests can be added to functions and repairs, not to {type(task).__name__}")
+    kind, task = kind_of(problem.task), problem.task
+    match kind.tests(task):
+        case ReferenceTests() as own:
+            added: ProblemTests = structs.replace(
+                own, further=(*own.further, *(read_call(test.call) for test in tests))
+            )
+        case CallTests() as own:
+            cases = (Case(arguments=read_call(test.call), expected=value_of(test.expected)) for test in tests)
+            added = structs.replace(own, cases=(*own.cases, *cases))
+        case SourceTests() as own:
+            lines = [assertion(test, comparator) for test in tests]
+            head = TOLERANCE if any("_truegrade_close" in line for line in lines) else ""
+            added = structs.replace(own, source="\n".join((own.source.rstrip("\n"), head, *lines, "")))
+        case _:
+            raise UserError(f"{problem.id}: tests can be added to functions and repairs, not to {kind.name(task)}")
     calls = [test.call for test in tests]
     return msgspec.structs.replace(
-        problem, task=added, dataset_sha256=sha256_json([problem.dataset_sha256, calls])
+        problem, task=kind.with_tests(task, added), dataset_sha256=sha256_json([problem.dataset_sha256, calls])
     )
 
 
@@ -228,21 +232,22 @@ class Form(NamedTuple):
 
 def _benchmark_row(material: ExportMaterial) -> Row | str:
     """A row of a benchmark of one's own (``docs/extend.md``)."""
-    problem, task = material.hardened, material.hardened.task
-    if not isinstance(task, FunctionTask):
+    problem, task, kind = material.hardened, material.hardened.task, kind_of(material.hardened.task)
+    tests, shown = kind.tests(task), kind.shown(task)
+    if not isinstance(tests, SourceTests):
         return "its tests are calls and no Python source, which this form holds"
     row: Row = {
         "id": problem.id,
-        "prompt": task.prompt,
-        "tests": f"{task.setup}\n{task.tests}" if task.setup else task.tests,
-        "entry_point": task.entry_point,
-        "reference": task.reference,
-        "shown_tests": task.shown_tests,
+        "prompt": shown.text,
+        "tests": f"{tests.setup}\n{tests.source}" if tests.setup else tests.source,
+        "entry_point": tests.entry_point,
+        "reference": kind.reference(task),
+        "shown_tests": tests.shown,
         "tags": problem.tags,
     }
     if problem.packages:
         row["packages"] = problem.packages
-    return row | ({"prefix": task.prefix} if task.prefix not in ("", task.prompt) else {})
+    return row | ({"prefix": shown.prefix} if shown.prefix not in ("", shown.text) else {})
 
 
 # ---------------------------------------------------------------------------------------------- EvalPlus
@@ -253,20 +258,21 @@ def _evalplus_row(material: ExportMaterial) -> Row | str:
 
     What it runs as the reference is the prompt and behind it the solution: a prompt in words is put in quotes.
     """
-    problem, task = material.problem, material.problem.task
-    if not isinstance(task, FunctionTask | OracleTask):
+    problem, task, kind = material.problem, material.problem.task, kind_of(material.problem.task)
+    tests, shown, reference = kind.tests(task), kind.shown(task), kind.reference(task)
+    if not isinstance(tests, SourceTests | ReferenceTests) or not isinstance(reference, str):
         return "it is a repair, and this form asks for a function"
     if material.not_calls:
         return material.not_calls
-    continues = bool(task.prefix) and task.reference.startswith(task.prefix)
-    prompt = task.prefix if continues else task.prompt
-    if not continues and not isinstance(task, OracleTask):
-        prompt = _quoted("\n".join((task.prompt, *task.shown_tests)))
+    continues = bool(shown.prefix) and reference.startswith(shown.prefix)
+    prompt = shown.prefix if continues else shown.text
+    if not continues and isinstance(tests, SourceTests):
+        prompt = _quoted("\n".join((shown.text, *shown.tests)))
     return {
         "task_id": problem.id.replace("MBPP/", "Mbpp/", 1),
         "prompt": prompt,
-        "entry_point": task.entry_point,
-        "canonical_solution": task.reference.removeprefix(task.prefix) if continues else task.reference,
+        "entry_point": tests.entry_point,
+        "canonical_solution": reference.removeprefix(shown.prefix) if continues else reference,
         "base_input": material.own,
         "plus_input": material.further,
         "contract": "",
@@ -317,7 +323,7 @@ def _trainer_row(material: ExportMaterial) -> Row | str:
         "task_id": material.problem.id,
         "inputs": ["\n".join(encode(each).decode() for each in arguments) for arguments in calls],
         "outputs": [encode(value).decode() for value in values],
-        "fn_name": getattr(material.problem.task, "entry_point", ""),
+        "fn_name": kind_of(material.problem.task).entry_point(material.problem.task),
     }
 
 
@@ -370,13 +376,14 @@ def _exported(form: Form, material: ExportMaterial, known: KnownPrograms, execut
         return ExportedRow(reason=f"it cannot be read back: {str(error).partition(': ')[2]}")
     except (UserError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         return ExportedRow(reason=f"it cannot be read back: {error}")
-    if isinstance(problem.task, OracleTask):
-        task, name = problem.task, getattr(material.problem.task, "entry_point", "")
-        read_back = _calls(task.entry_point, task.base_inputs, task.plus_inputs)
+    tests = kind_of(problem.task).tests(problem.task)
+    if isinstance(tests, ReferenceTests):
+        name = kind_of(material.problem.task).entry_point(material.problem.task) or ""
+        read_back = _calls(tests.entry_point, tests.inputs, tests.further)
         if read_back != _calls(name, material.own, material.further):
             return ExportedRow(reason="JSON cannot hold its arguments as they are")
-        if task.comparator != material.comparator:
-            rules = f"the rule {task.comparator}, and it has the rule {material.comparator}"
+        if tests.comparator != material.comparator:
+            rules = f"the rule {tests.comparator}, and it has the rule {material.comparator}"
             return ExportedRow(reason=f"EvalPlus compares its outputs by {rules}")
     return _measured(form, text, problem, known, executor)
 

@@ -31,6 +31,7 @@ from truegrade.apps.assay.records import Probe
 from truegrade.apps.assay.targets.asking import is_endless
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
+from truegrade.kinds import kind_of
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem
 from truegrade.sandbox import CallResult
@@ -298,7 +299,7 @@ class HardeningWork:
         oracle = self._oracle
         own, plus = ([one.arguments for one in oracle.inputs if one.source == name] for name in ("own", "plus"))
         # The inputs of a companion prove labels and are not the problem's own tests.
-        further = plus if getattr(self._problem.task, "plus_inputs", ()) else []
+        further = plus if getattr(kind_of(self._problem.task).tests(self._problem.task), "further", ()) else []
         further += [read_call(test.call) for test in tests]
         expected = self._expected([*own, *further])
         not_calls = "its own tests call a method" if oracle.method_call else ""

@@ -36,11 +36,11 @@ from truegrade.builders.shapes import (
 from truegrade.datasets import source
 from truegrade.datasets.download import find
 from truegrade.errors import UserError
-from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.programs import assemble, method_call
-from truegrade.grading.repairs import suite_of
-from truegrade.records import Answer, CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
+from truegrade.grading.problem_tests import CallTests, ReferenceTests, SourceTests, StreamTests
+from truegrade.grading.programs import assemble
+from truegrade.kinds import kind_of
+from truegrade.records import Answer, Problem, Reason
 from truegrade.sandbox.outcome import CallResult
 from truegrade.store.journal import Notice
 
@@ -337,53 +337,57 @@ class KnownCalls(AnswerRule, frozen=True, kw_only=True):
 
 def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
     """The reference and the calls of a problem, or the reason in words why it has none of plain values."""
+    kind, task = kind_of(problem.task), problem.task
+    whole = kind.reference(task)
+    if not isinstance(whole, str):
+        return "the data set has no right program for it"
     known: KnownCalls | str
-    match problem.task:
-        case OracleTask() as task:
+    match kind.tests(task):
+        case ReferenceTests() as tests:
             known = KnownCalls(
-                entry_point=task.entry_point, reference=task.reference, comparator=task.comparator, atol=task.atol,
-                own=task.base_inputs, plus=task.plus_inputs,
+                entry_point=tests.entry_point, reference=tests.reference, comparator=tests.comparator,
+                atol=tests.atol, own=tests.inputs, plus=tests.further,
             )  # fmt: skip
-        case CasesTask() as task:
-            left_out = {*task.skipped, *task.slow}
-            own = tuple(case.arguments for number, case in enumerate(task.cases) if number not in left_out)
-            rule = "equal" if task.comparator == "eq" else task.comparator
-            known = KnownCalls(entry_point=task.entry_point, reference=task.reference, own=own, comparator=rule)
-        case FunctionTask() as task:
-            known = _of_function(problem, task, executor)
-        case ContestTask(function=None) as task:
-            known = _of_stdin(task)
-        case other:
-            known = f"a problem of kind {type(other).__name__} has no function and reference to compare"
+        case CallTests() as tests:
+            own = tuple(tests.cases[number].arguments for number in tests.quick)
+            rule = "equal" if tests.comparator == "eq" else tests.comparator
+            known = KnownCalls(entry_point=tests.entry_point, reference=whole, own=own, comparator=rule)
+        case SourceTests() as tests:
+            known = _of_function(problem, tests, whole, executor)
+        case StreamTests(function=None) as tests:
+            known = _of_stdin(tests, whole)
+        case str() as why:
+            known = why
+        case _:
+            known = "it asks for a method, whose arguments are texts"
     return known if isinstance(known, str) or known.own else "its tests make no call of the function"
 
 
-def _of_stdin(task: ContestTask) -> KnownCalls | str:
-    if not isinstance(task.reference, str):
-        return "the data set has no right program for it"
-    try:
-        inputs = inputs_of(decode(task).inputs)
-    except UndecodableTests as error:
-        return str(error)
+def _of_stdin(tests: StreamTests, reference: str) -> KnownCalls | str:
+    inputs = inputs_of(tests.inputs)
     if not inputs:
         return f"its tests have no input of up to {MOST_INPUT_CHARS:,} characters"
-    return KnownCalls(entry_point="", reference=task.reference, own=inputs, comparator=OUTPUT)
+    return KnownCalls(entry_point="", reference=reference, own=inputs, comparator=OUTPUT)
 
 
-def _of_function(problem: Problem, task: FunctionTask, executor: Executor) -> KnownCalls | str:
-    called = method_call(task)
-    reference = f"{task.reference}\n\n{called}" if called else task.reference
-    ahead = "" if task.prefix.strip() in task.prompt or task.reference.startswith(task.prefix) else task.prefix
+def _of_function(problem: Problem, tests: SourceTests, written: str, executor: Executor) -> KnownCalls | str:
+    kind, called = kind_of(problem.task), tests.method_call
+    prefix, prompt = kind.prefix(problem.task), kind.shown(problem.task).text
+    reference = f"{written}\n\n{called}" if called else written
+    ahead = "" if prefix.strip() in prompt or written.startswith(prefix) else prefix
     whole = assemble(ahead, Answer(value=reference, found=""))
-    cases = suite_of(task).cases
-    own = tuple(case.arguments for case in cases) if cases else _recorded(task, whole, called, executor)
+    cases = tests.cases
+    cpu_s = kind.needs(problem.task).cpu_s or RECORDING_CPU_S
+    own = tuple(case.arguments for case in cases) if cases else _recorded(tests, whole, cpu_s, executor)
     if isinstance(own, str):
         return own
-    known = KnownCalls(entry_point=task.entry_point, reference=reference, own=own, method_call=called, ahead=ahead)
+    known = KnownCalls(
+        entry_point=tests.entry_point, reference=reference, own=own, method_call=called, ahead=ahead
+    )
     return _with_published_rule(problem, known)
 
 
-def _recorded(task: FunctionTask, reference: str, called: str, executor: Executor) -> Calls | str:
+def _recorded(tests: SourceTests, reference: str, cpu_s: float, executor: Executor) -> Calls | str:
     """The calls that the tests make of the reference, seen while they run; or why they cannot be used."""
     answers: list[CallResult] = []
 
@@ -391,9 +395,8 @@ def _recorded(task: FunctionTask, reference: str, called: str, executor: Executo
         answers.append(result)
         return True
 
-    tests = task.tests.removeprefix(called)  # which would hide what records
-    asked = (reference, f"{task.setup}\n{tests}", task.entry_point)
-    cpu_s = task.cpu_s or RECORDING_CPU_S
+    source = tests.source.removeprefix(tests.method_call)  # which would hide what records
+    asked = (reference, f"{tests.setup}\n{source}", tests.entry_point)
     outcome = executor.call(_RECORDER, "recorded_calls", [asked], keep, cpu_s=cpu_s)
     if outcome.status != Reason.PASSED or not answers:
         return f"its tests could not be run with the reference ({outcome.status}: {outcome.detail})"

@@ -32,6 +32,7 @@ from truegrade.apps.assay.records import BY_CONSTRUCTION, CODES, AssayFinding, P
 from truegrade.apps.assay.targets.calls import NOT_PUT
 from truegrade.apps.assay.turns import measure_turns, turns_in_words
 from truegrade.grading.tests_forms import other_form
+from truegrade.kinds import kind_of
 from truegrade.records import Problem
 from truegrade.report import format as fmt
 from truegrade.statistics import error_rates
@@ -421,7 +422,8 @@ class _GraderOnBenchmark:
             said = f"{fmt.plural(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
             if code == _UNPUT:
                 names = dict.fromkeys(probe.problem_id for probe in probes)
-                cure = other_form([self._problems[name] for name in names])
+                tasks = [self._problems[name].task for name in names]
+                cure = other_form([kind_of(task).tests(task) for task in tasks])
                 said = (
                     f"{fmt.plural(len(names), 'problem')} left out ({fmt.plural(len(probes), 'program')}), such as"
                     f" {example}{f'; {cure}' if cure else ''}"

@@ -26,6 +26,7 @@ from truegrade.apps.assay.input_domain import Domain, KnownCalls, known_calls
 from truegrade.apps.assay.input_edges import generated_calls
 from truegrade.apps.assay.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.grading.executor import Executor
+from truegrade.kinds import kind_of
 from truegrade.records import Problem
 from truegrade.sandbox.outcome import CallResult
 
@@ -158,7 +159,7 @@ def build_oracle(
         ahead=builder.rule.ahead,
         ambiguous=tuple(builder.ambiguous),
         packages=problem.packages,
-        prefix=getattr(problem.task, "prefix", ""),
+        prefix=kind_of(problem.task).prefix(problem.task),
         method_call=known.method_call,
         unanswered=builder.unanswered,
         notes=tuple(builder.notes),

@@ -48,6 +48,7 @@ from truegrade.apps.assay.targets.programs import missing_in
 from truegrade.errors import UserError
 from truegrade.files.threads import as_they_come
 from truegrade.grading.tests_forms import other_form
+from truegrade.kinds import kind_of
 from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Problem
 from truegrade.report import format as fmt
@@ -333,7 +334,10 @@ class _Heard:
         programs = f"{number} of the first {self._why.total()}"
         advice = missing_in(why) or "correct it, or choose another `call`"
         if why.startswith(NOT_PUT):
-            advice = other_form([*problems.values()]) or "choose another `tests_as`"
+            advice = (
+                other_form([kind_of(one.task).tests(one.task) for one in problems.values()])
+                or "choose another `tests_as`"
+            )
         elif why.startswith(HUNG):
             advice = "right programs are sent first: correct it, or give it more `timeout_s`"
         return UserError(

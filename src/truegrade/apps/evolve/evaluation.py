@@ -19,10 +19,9 @@ from truegrade.apps.evolve.objectives import (
     MeasuredObjectives,
     Scorer,
     by_problem,
-    repair_task,
     sample_of,
 )
-from truegrade.apps.evolve.roles import Roles
+from truegrade.apps.evolve.roles import Roles, repair_of
 from truegrade.apps.evolve.search_order import FULL
 from truegrade.apps.evolve.settings import EvolutionSettings, Training
 from truegrade.apps.evolve.subject import Ask, Subject, Workplace, open_subject
@@ -31,11 +30,11 @@ from truegrade.apps.evolve.training.lessons import Lesson, Trained, Trainer, Tra
 from truegrade.errors import ModelError, SandboxError, TruegradeError, UserError
 from truegrade.files.json_text import encode, read_json
 from truegrade.grading.executor import Executor
-from truegrade.kinds import problem_kind
+from truegrade.kinds import kind_of
 from truegrade.models.local import Generated, adapter_sha256
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile, find_profile
-from truegrade.records import Completion, FunctionTask, Problem, Prompt, Reason, Verdict, sha256_json
+from truegrade.records import Completion, Problem, Prompt, Reason, Verdict, sha256_json
 from truegrade.records.config import Sampling
 from truegrade.sandbox import Sandbox
 from truegrade.store.manifest import write_atomically
@@ -130,12 +129,12 @@ def anchor_reply(anchor: str, problem: Problem) -> str:
     Raises:
         KeyError: there is no such anchor.
     """
-    task = repair_task(problem)
+    repair = repair_of(problem)
     code = {
-        "identity": task.buggy,
-        "stub": f"def {task.entry_point}(*args):\n    return None",
+        "identity": repair.buggy,
+        "stub": f"def {repair.name}(*args):\n    return None",
         "empty": "",
-        "reference": task.reference,
+        "reference": repair.reference,
     }[anchor]
     return f"```python\n{code.strip()}\n```" if code else ""
 
@@ -269,10 +268,10 @@ class Collector:
 
     def _as_filtered(self, problem: Problem) -> Problem:
         """A filter without rules for repairs grades the repaired function as any other."""
-        task = problem.task
-        if not isinstance(task, FunctionTask) or problem_kind(task) in self._filter.covers:
+        kind, task = kind_of(problem.task), problem.task
+        if kind.name(task) in self._filter.covers:
             return problem
-        return msgspec.structs.replace(problem, task=msgspec.structs.replace(task, buggy=""))
+        return msgspec.structs.replace(problem, task=kind.written_anew(task))
 
 
 def _share(problems: Sequence[Problem], share: float) -> Sequence[Problem]:

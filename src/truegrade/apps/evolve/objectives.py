@@ -16,16 +16,18 @@ from typing import Protocol
 import msgspec
 
 from truegrade.apps.evolve.genomes import Scores
+from truegrade.apps.evolve.roles import repair_of
 from truegrade.builders.mutation.mutants import MutationOptions
 from truegrade.builders.mutation.observing import Observer
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
-from truegrade.grading.repairs import SKIPPED, RepairTask, Suite, suite_of
+from truegrade.grading.repairs import SKIPPED, Suite
 from truegrade.grading.static_findings import Linter
+from truegrade.kinds import kind_of
 from truegrade.profiles.coralx import objective_scores
 from truegrade.profiles.coralx_objectives import WEIGHTED_SUM, WEIGHTS, weighted_sum
-from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason, Verdict
+from truegrade.records import Completion, Problem, Reason, Verdict
 
 # -------------------------- The input of objectives: a reply, the extracted code, and the result of each test.
 
@@ -110,16 +112,17 @@ def by_problem(problems: Sequence[Problem], samples: Iterable[GradedReply]) -> d
     return found
 
 
-def repair_task(problem: Problem) -> RepairTask:
-    """The task of a problem that shows a program to repair.
+def tests_to_repair(problem: Problem) -> Suite:
+    """The tests of a problem that shows a program to repair.
 
     Raises:
         UserError: it shows none.
     """
-    task = problem.task
-    if not isinstance(task, CasesTask | FunctionTask) or not task.buggy:
+    kind, task = kind_of(problem.task), problem.task
+    suite = kind.suite(task)
+    if suite is None or not kind.buggy(task):
         raise UserError(f"{problem.id} shows no program to repair; quixbugs and micro-repair do")
-    return task
+    return suite
 
 
 def mean_scores(
@@ -222,7 +225,7 @@ class CostMeter:
         """Executed lines per line of the reference, mean over the tests, each at most `COST_CAP`.
 
         Args:
-            problem: a `truegrade.grading.repairs.RepairTask`.
+            problem: that shows a program to repair.
             code: the program.
             passed: by test; one not passed costs `COST_CAP`.
             executor: the jail.
@@ -248,22 +251,19 @@ class CostMeter:
         with self._lock:
             if key in self._references:
                 return self._references[key]
-        reference = repair_task(problem).reference
+        reference = repair_of(problem).reference
         steps = _steps(problem, reference, countable(problem), _REFERENCE_EVENTS, executor)
-        counts = tuple(steps.get(index) for index in range(_suite(problem).size))
+        counts = tuple(steps.get(index) for index in range(tests_to_repair(problem).size))
         with self._lock:
             return self._references.setdefault(key, counts)
 
 
 def countable(problem: Problem) -> list[int]:
     """Tests whose lines are counted: those that are expressions, and not the slow ones."""
-    suite, task = _suite(problem), problem.task
-    slow = task.slow if isinstance(task, CasesTask) else ()
-    return [index for index in range(suite.size) if index not in {*slow, *suite.skipped} and _call(suite, index)]
-
-
-def _suite(problem: Problem) -> Suite:
-    return suite_of(repair_task(problem))
+    suite = tests_to_repair(problem)
+    return [
+        index for index in range(suite.size) if index not in {*suite.slow, *suite.skipped} and _call(suite, index)
+    ]
 
 
 def _call(suite: Suite, index: int) -> str:
@@ -276,7 +276,7 @@ def _call(suite: Suite, index: int) -> str:
 
 def _steps(problem: Problem, code: str, wanted: Sequence[int], most: int, executor: Executor) -> dict[int, int]:
     """Lines executed, by test, of those that end within ``most`` events."""
-    suite, pending = _suite(problem), list(wanted)
+    suite, pending = tests_to_repair(problem), list(wanted)
     found: dict[int, int] = {}
     preamble = f"{suite.trusted}\n{suite.context}"
     options = MutationOptions(cpu_s=_CPU_S, max_steps=most, max_chars=1_000_000, preamble=preamble)
@@ -391,7 +391,7 @@ class MeasuredObjectives:
         tree = None if sample.code is None else parse_module(sample.code)
         if sample.code is None or tree is None or isinstance(tree, Fault):
             return {**_WORST, "tokens": tokens}
-        buggy = repair_task(problem).buggy
+        buggy = kind_of(problem.task).buggy(problem.task)
         passed = [result == Reason.PASSED for result in sample.results]
         return {
             "pass_rate": sample.passed / max(1, sample.tests),

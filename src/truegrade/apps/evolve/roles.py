@@ -27,6 +27,7 @@ from truegrade.datasets.checkouts import REST, TEST, TRAIN
 from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
+from truegrade.kinds import kind_of
 from truegrade.profiles.base import Profile
 from truegrade.records import Answer, Problem, Reason, sha256_json
 
@@ -62,9 +63,9 @@ def repair_of(problem: Problem) -> Repair:
     Raises:
         UserError: it asks for something else.
     """
-    task = problem.task
-    name, buggy, reference = (getattr(task, field, "") for field in ("entry_point", "buggy", "reference"))
-    if not (name and buggy and reference):
+    kind, task = kind_of(problem.task), problem.task
+    name, buggy, reference = kind.entry_point(task), kind.buggy(task), kind.reference(task)
+    if not (name and buggy and isinstance(reference, str)):
         raise UserError(
             f"problem {problem.id} holds no program to repair, so nothing can be learned from it;"
             " train on a benchmark of repairs: quixbugs or micro-repair"

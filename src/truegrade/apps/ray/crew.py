@@ -17,10 +17,10 @@ import msgspec
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
 from truegrade.files.extras import require
-from truegrade.grading.contests.tests import stored_text
+from truegrade.kinds import kind_of
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile
-from truegrade.records import Completion, ContestTask, FileSpan, Problem, SampleKey, Verdict
+from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.sandbox import Limits, Sandbox
 
 # ------------------------------------------------ Which samples make the next batch: pure bookkeeping, no Ray.
@@ -159,11 +159,7 @@ def _groups(problems: Iterable[Problem]) -> Iterator[dict[str, bytes]]:
 
 def _whole(problem: Problem) -> Problem:
     """The problem with what it left in a file: another machine does not have that."""
-    task = problem.task
-    if not isinstance(task, ContestTask) or not isinstance(task.private_tests, FileSpan):
-        return problem
-    held = msgspec.structs.replace(task, private_tests=stored_text(task.private_tests))
-    return msgspec.structs.replace(problem, task=held)
+    return msgspec.structs.replace(problem, task=kind_of(problem.task).carried(problem.task))
 
 
 class Received:

@@ -14,6 +14,7 @@ import msgspec
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
 from truegrade.errors import TruegradeError, UnknownName, UserError
 from truegrade.files.json_text import encode
+from truegrade.kinds import kind_of
 from truegrade.records import Form, Reason
 from truegrade.web.messages import InlineProblem
 
@@ -319,5 +320,5 @@ def _read(value: Any, entry_point: str | None) -> SentProblem:
     if found.task is None:
         return SentProblem(id="", body=b"", why_not=found.why_not)
     name = f"truth-{hashlib.sha256(encode(found.task)).hexdigest()[:32]}"
-    called = getattr(found.task, "entry_point", None) or getattr(found.task, "function", None)
+    called = kind_of(found.task).entry_point(found.task)
     return SentProblem(id=name, body=encode(InlineProblem(task=found.task, id=name)), entry_point=called)

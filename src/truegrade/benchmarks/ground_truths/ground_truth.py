@@ -34,7 +34,7 @@ from truegrade.errors import BadRecord
 from truegrade.files import syntax
 from truegrade.files.json_text import convert
 from truegrade.grading.contests.tests import UndecodableTests, decode, decoded
-from truegrade.records import ContestTask, FunctionTask, Task
+from truegrade.records import BuiltInTask, ContestTask, FunctionTask
 
 WRAPPERS = (
     *("ground_truth", "reward_model", "reward_spec", "verifier_metadata", "unit_tests", "verification_info"),
@@ -56,7 +56,7 @@ class FoundTests(msgspec.Struct, frozen=True, kw_only=True):
 
     shape: str
     """Which of the shapes was read; empty where none was."""
-    task: Task | None
+    task: BuiltInTask | None
     """None where it cannot be read or holds no test: then nothing is known of a reply, right or wrong."""
     why_not: str = ""
     """One line, empty where there is a task."""
@@ -79,7 +79,7 @@ def read_ground_truth(value: Any, *, entry_point: str | None = None) -> FoundTes
     return FoundTests(shape=shape, task=task)
 
 
-Read = tuple[str, Task]
+Read = tuple[str, BuiltInTask]
 
 
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ def _of_record(record: Mapping[str, Any], known: _Known, depth: int) -> Read:
     raise Unreadable(f"no tests in its fields {', '.join(map(_abbreviate, list(record)[:8])) or '(none)'}")
 
 
-def _own_row(record: Mapping[str, Any]) -> Task:
+def _own_row(record: Mapping[str, Any]) -> BuiltInTask:
     """What stands before an answer lies beside the tests, so the tests alone would say too little."""
     try:
         return task_of(convert(dict(record), BenchmarkRow))

@@ -52,6 +52,11 @@ class Tests(msgspec.Struct, frozen=True, kw_only=True):
     or_outputs: tuple[str | None, ...] = ()
     """JSON that counts as well, test by test; of methods, where any test has such."""
 
+    @property
+    def entry_point(self) -> str | None:
+        """The method; None for programs on stdin."""
+        return self.function
+
 
 class _Test(msgspec.Struct, frozen=True):
     input: str

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from truegrade.extraction.blocks import spans
-from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_trials
-from truegrade.profiles.base import covered_task
+from truegrade.kinds import Context
+from truegrade.profiles.base import Way
 from truegrade.profiles.rewards.reward_profiles import StrictWorded, assert_tests, contest_tests
 from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Verdict
 from truegrade.sandbox import Limits
@@ -23,12 +24,39 @@ _OPENING = re.compile(r"```(?:\w+)?\n")
 _THINK, _THOUGHT, _ANSWER, _ANSWERED = "<think>", "</think>", "<answer>", "</answer>"
 
 
+def _judge_asserts(problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> Judgement:
+    """Program and tests in one script."""
+    tests = "\n".join(assert_tests(problem, task))
+    source = f"{answer.value or ''}\n{tests}"
+    judged = _run([as_file(source, "main.py")], context, (TESTS_INSIDE,))
+    return with_joined(judged, source, tests)
+
+
+def _judge_streams(problem: Problem, task: ContestTask, answer: Answer, context: Context) -> Judgement:
+    """A script a test."""
+    found = contest_tests(task)
+    if isinstance(found, Judgement):
+        return found
+    pairs = zip(found.inputs, found.outputs, strict=True)
+    code = answer.value or ""
+    return _run([ScriptTest(source=code, stdin=given, expected=wanted) for given, wanted in pairs], context)
+
+
+def _run(scripts: Sequence[ScriptTest], context: Context, marks: tuple[str, ...] = ()) -> Judgement:
+    trials = script_trials(scripts, same_stripped, context.executor, cpu_s=context.cpu_s(TIMEOUT_S))
+    return first_failure(trials, len(scripts), marks=marks)
+
+
 class CodeR1(StrictWorded):
     """Tests behind the program in one script, or a script a test of standard input."""
 
     name = "code-r1"
     version = "443f8da"
-    covers = ("function", "description", "contest")
+    ways: ClassVar[Mapping[str, Way]] = {
+        "function": Way(judge=_judge_asserts),
+        "description": Way(judge=_judge_asserts),
+        "contest": Way(judge=_judge_streams),
+    }
     scored = ("reward",)
     limits = Limits(cpu_s=TIMEOUT_S, wall_s=TIMEOUT_S + 1, processes=32, open_files=32, scratch_bytes=2 * 2**20)
 
@@ -38,26 +66,6 @@ class CodeR1(StrictWorded):
             return None
         blocks = spans(spans(reply, _ANSWER, _ANSWERED)[-1].strip(), _OPENING, "\n```")
         return "\n".join(blocks).strip() or None
-
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Passes where everything does."""
-        task = covered_task(self, problem, FunctionTask, ContestTask)
-        code = answer.value or ""
-        if isinstance(task, FunctionTask):
-            tests = "\n".join(assert_tests(problem, task))
-            source = f"{code}\n{tests}"
-            judged = self._run([as_file(source, "main.py")], executor, (TESTS_INSIDE,))
-            return with_joined(judged, source, tests)
-        found = contest_tests(task)
-        if isinstance(found, Judgement):
-            return found
-        pairs = zip(found.inputs, found.outputs, strict=True)
-        scripts = [ScriptTest(source=code, stdin=given, expected=wanted) for given, wanted in pairs]
-        return self._run(scripts, executor)
-
-    def _run(self, scripts: Sequence[ScriptTest], executor: Executor, marks: tuple[str, ...] = ()) -> Judgement:
-        trials = script_trials(scripts, same_stripped, executor, cpu_s=self.cpu_s(TIMEOUT_S))
-        return first_failure(trials, len(scripts), marks=marks)
 
     def scores(self, verdict: Verdict) -> Mapping[str, float]:
         """The reward of an answer."""

@@ -14,7 +14,6 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.trials import Trial, first_failure, passed_of
-from truegrade.profiles.base import covered_task
 from truegrade.profiles.contest_profile import OFFICIAL_RULES, no_metadata, timed
 from truegrade.profiles.harness_runs import RELIABILITY_GUARD
 from truegrade.profiles.rewards.reward_profiles import StrictWorded, assert_tests, contest_tests
@@ -84,9 +83,7 @@ class OpenInstruct(StrictWorded):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Passes where every test does."""
-        task = covered_task(self, problem, FunctionTask, ContestTask)
-        code = answer.value or ""
-        tests = contest_tests(task) if isinstance(task, ContestTask) else assert_tests(problem, task)
+        code, tests = answer.value or "", _tests(problem)
         if isinstance(tests, Judgement):
             return tests
         if (word := next((one for one in KEYWORDS if one in code), None)) is not None:
@@ -97,9 +94,7 @@ class OpenInstruct(StrictWorded):
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Every test is run by itself; none where the text has a word."""
-        task = covered_task(self, problem, FunctionTask, ContestTask)
-        code = answer.value or ""
-        tests = contest_tests(task) if isinstance(task, ContestTask) else assert_tests(problem, task)
+        code, tests = answer.value or "", _tests(problem)
         if isinstance(tests, Judgement):
             return None
         if isinstance(tests, list):
@@ -125,6 +120,15 @@ class OpenInstruct(StrictWorded):
             outcome = executor.inside(source, disabled=GUARD, preload=_preload(code), cpu_s=cpu_s)
             passed = outcome.status == Reason.PASSED
             yield outcome, None if passed else (Reason(outcome.status), outcome.detail)
+
+
+def _tests(problem: Problem) -> list[str] | Tests | Judgement:
+    """Asserts, or texts and outputs; or what is said where there are none."""
+    task = problem.task
+    if isinstance(task, ContestTask):
+        return contest_tests(task)
+    assert isinstance(task, FunctionTask)  # what it covers
+    return assert_tests(problem, task)
 
 
 def _preload(code: str) -> tuple[str, ...]:

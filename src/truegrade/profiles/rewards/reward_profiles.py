@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
 
 import msgspec
 
@@ -13,10 +12,9 @@ from truegrade.grading.contests.harness import grade_as
 from truegrade.grading.contests.tests import Tests, UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.tests_forms import tests_of
-from truegrade.kinds import kind_of, problem_kind
-from truegrade.profiles.base import NO_EXAMPLES, Profile, check_variant, covered_task, unsupported
-from truegrade.profiles.base import has_rules as covers_kind
+from truegrade.grading.tests_forms import put_tests
+from truegrade.kinds import kind_of
+from truegrade.profiles.base import Profile, covered_task
 from truegrade.profiles.contest_profile import ContestProfile, timed
 from truegrade.profiles.livecodebench import official_prompt
 from truegrade.records import Answer, Completion, ContestTask, FunctionTask, Problem, Prompt, Reason
@@ -101,17 +99,9 @@ class StrictWorded(Profile):
     def cut(self, reply: str) -> str | None:
         """The program in a reply; None where the trainer pays nothing because it finds none."""
 
-    def render_prompt(
-        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
-    ) -> Prompt:
-        """The words of `strict`."""
-        check_variant(self, variant)
-        refuse_other(self, problem)
-        return kind_of(problem.task).prompts(problem.task, examples)["default"]()
-
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """What the trainer runs; a program that was already cut out as it is."""
-        refuse_other(self, problem)
+        self.kind(problem)
         text = completion.text or ""
         if completion.form != "reply":
             return Answer(value=text, found="as given: a whole program")
@@ -119,16 +109,6 @@ class StrictWorded(Profile):
         if code is None:
             return Answer(value=None, found="no block that the trainer reads", reason=Reason.NO_CODE)
         return Answer(value=code, found="as the trainer cuts it")
-
-
-def refuse_other(profile: Profile, problem: Problem) -> None:
-    """Refuse a problem that the reward has no rules for.
-
-    Raises:
-        UserError: it has none.
-    """
-    if not covers_kind(profile, problem_kind(problem.task), problem.benchmark):
-        raise unsupported(profile, problem)
 
 
 def contest_tests(task: ContestTask) -> Tests | Judgement:
@@ -142,5 +122,5 @@ def contest_tests(task: ContestTask) -> Tests | Judgement:
 
 def assert_tests(problem: Problem, task: FunctionTask) -> list[str]:
     """The tests of a function as the data sets of asserts hold them; one source where they are more than that."""
-    found = tests_of(problem, "asserts")
+    found = put_tests(problem.id, kind_of(task).tests(task), "asserts")
     return [f"{task.setup}\n{task.tests}"] if found.why_not else list(found.tests)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import eq
-from typing import Any
+from typing import Any, ClassVar
 
 from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
@@ -13,9 +14,10 @@ from truegrade.grading.functions import TESTS_INSIDE, expected_outputs
 from truegrade.grading.joined_tests import with_joined
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.programs import base_imports, statements, without_main_block
-from truegrade.grading.tests_forms import CannotPut, calls_of, tests_of
+from truegrade.grading.tests_forms import CannotPut, calls_in, put_tests
 from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_trials
-from truegrade.profiles.base import covered_task
+from truegrade.kinds import Context, kind_of
+from truegrade.profiles.base import Way, covered_task
 from truegrade.profiles.contest_profile import CONTEST_LIMITS, GUARD, OFFICIAL_RULES, no_metadata
 from truegrade.profiles.harness_runs import with_tests
 from truegrade.profiles.rewards.reward_profiles import ContestReward, StrictWorded, last_block
@@ -83,52 +85,58 @@ class RllmLcb(ContestReward):
 PER_TEST_S = 1.0
 
 
+def _judge_looped(problem: Problem, task: FunctionTask, answer: Answer, context: Context) -> Judgement:
+    """One script with the calls as a HumanEval+ row has its own."""
+    try:
+        return _run_timed(answer.value or "", _looped(task), context)
+    except CannotPut as why:
+        return Judgement(reason=Reason.GRADER_ERROR, detail=f"{problem.id}: {why}")
+
+
+def _judge_plus(problem: Problem, task: OracleTask, answer: Answer, context: Context) -> Judgement:
+    """One script with the row's own tests."""
+
+    def grade(tests: str) -> Judgement:
+        return _run_timed(answer.value or "", tests, context)
+
+    return with_tests(problem, context.kept(expected_outputs), context.executor, grade)
+
+
+def _run_timed(code: str, tests: str, context: Context) -> Judgement:
+    """Program and tests, whose time is that of the tests."""
+    count = _inputs(tests)
+    if not count:
+        return Judgement(reason=Reason.TIME_LIMIT, detail="no list of inputs, and so no time", cpu_s=0.0)
+    source = f"{without_main_block(code)}\n\n{tests}\n\n"
+    script = as_file(f"\n{base_imports(source)}\n\n{source}", "solution.py")
+    trials = script_trials([script], eq, context.executor, cpu_s=context.cpu_s(PER_TEST_S * count))
+    return with_joined(first_failure(trials, 1, marks=(TESTS_INSIDE,)), source, tests)
+
+
 class RllmHumanevalplus(StrictWorded):
     """Program and tests in one script, judged by its exit code."""
 
     name = "rllm-humanevalplus"
     version = "9beb6e0"
-    covers = ("function", "description", "oracle")
+    ways: ClassVar[Mapping[str, Way]] = {
+        "function": Way(judge=_judge_looped),
+        "description": Way(judge=_judge_looped),
+        "oracle": Way(judge=_judge_plus),
+    }
     limits = Limits(cpu_s=60.0, processes=16, packages=("numpy", "pandas"))
-
-    def __init__(self) -> None:
-        self._references = expected_outputs()
 
     def cut(self, reply: str) -> str | None:
         """The last fence."""
         return last_block(reply)
 
-    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """One script; its time is that of its tests."""
-        task = covered_task(self, problem, FunctionTask, OracleTask)
 
-        def grade(tests: str) -> Judgement:
-            return self._run(answer.value or "", tests, executor)
-
-        if isinstance(task, OracleTask):
-            return with_tests(problem, self._references, executor, grade)
-        try:
-            return grade(_looped(problem, task))
-        except CannotPut as why:
-            return Judgement(reason=Reason.GRADER_ERROR, detail=f"{problem.id}: {why}")
-
-    def _run(self, code: str, tests: str, executor: Executor) -> Judgement:
-        count = _inputs(tests)
-        if not count:
-            return Judgement(reason=Reason.TIME_LIMIT, detail="no list of inputs, and so no time", cpu_s=0.0)
-        source = f"{without_main_block(code)}\n\n{tests}\n\n"
-        script = as_file(f"\n{base_imports(source)}\n\n{source}", "solution.py")
-        trials = script_trials([script], eq, executor, cpu_s=self.cpu_s(PER_TEST_S * count))
-        return with_joined(first_failure(trials, 1, marks=(TESTS_INSIDE,)), source, tests)
-
-
-def _looped(problem: Problem, task: FunctionTask) -> str:
+def _looped(task: FunctionTask) -> str:
     """A function's calls as a HumanEval+ row has its own.
 
     Raises:
         CannotPut: its tests are more than that.
     """
-    cases = calls_of(problem, None)
+    cases = calls_in(kind_of(task).tests(task), None)
     inputs, results = [list(case.arguments) for case in cases], [case.expected for case in cases]
     return (
         "def assertion(out, exp, atol):\n    assert out == exp\n\ndef check(candidate):\n"
@@ -176,8 +184,8 @@ class RllmKodcode(StrictWorded):
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run pytest on program and tests."""
-        covered_task(self, problem, FunctionTask)
-        put = tests_of(problem, "pytest")
+        task = covered_task(self, problem, FunctionTask)
+        put = put_tests(problem.id, kind_of(task).tests(task), "pytest")
         if put.why_not:
             return Judgement(reason=Reason.GRADER_ERROR, detail=put.why_not)
         tests = put.tests

@@ -173,10 +173,11 @@ class VerlSandboxFusion(StrictWorded):
         return passed_of(script_trials(scripts, same_text, executor, cpu_s=self.cpu_s(TIMEOUT_S)))
 
     def _scripts(self, problem: Problem, code: str) -> list[ScriptTest] | Judgement:
-        task = covered_task(self, problem, FunctionTask, ContestTask)
+        task = problem.task
         if isinstance(task, FunctionTask):
             asserts = assert_tests(problem, task)
             return [as_file(f"{code}\n\n{one}", "main.py") for one in asserts[:SCORED]] or NO_TESTS
+        assert isinstance(task, ContestTask)  # what it covers
         tests = contest_tests(task)
         if isinstance(tests, Judgement):
             return tests

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import SandboxError
+from truegrade.grading.problem_tests import SourceTests
 from truegrade.kinds import kind_of
-from truegrade.records import FunctionTask, Problem, Reason, Verdict
+from truegrade.records import Problem, Reason, Verdict
 from truegrade.sandbox import Limits, Outcome
 from truegrade.sandbox.limits import MIB
 from truegrade.web.messages import (
@@ -353,12 +354,13 @@ def eval_result(request: SubmitRequest, problem: Problem, verdict: Verdict) -> E
         stdout="",
         stderr=verdict.detail,
     )
+    tests = kind_of(problem.task).tests(problem.task)
     info = {"reason": verdict.reason, "profile": verdict.profile, "marks": verdict.marks}
     return EvalResult(
         id=request.id,
         accepted=verdict.passed,
         extracted_code=verdict.answer or "",
-        test_code=problem.task.tests if isinstance(problem.task, FunctionTask) else None,
+        test_code=tests.source if isinstance(tests, SourceTests) else None,
         tests=[
             EvalTestCase(
                 passed=verdict.passed,

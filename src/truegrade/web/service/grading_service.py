@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError, TruegradeError, UserError
-from truegrade.grading.attempts import HackLog, HackRecord, attempts, is_drawn, program_shape
+from truegrade.grading.attempts import HackLog, HackRecord, is_drawn, program_shape
 from truegrade.grading.marks import JOINED_TESTS, TAMPERING
 from truegrade.kinds import problem_kind
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on, with_packages
@@ -28,7 +28,7 @@ from truegrade.sandbox.limits import usable_cores
 from truegrade.web.application import BodyRoom, Client
 from truegrade.web.messages import Health, Submission, is_loopback
 from truegrade.web.service.about import Metrics
-from truegrade.web.service.jobs import Executors, JobGrader, NameCatalogue, completion_of, refused
+from truegrade.web.service.jobs import Executors, JobGrader, NameCatalogue, completion_of, looked_at, refused
 from truegrade.web.service.workload import Workload
 
 # --------------------------------- What a service may be asked to do and how much of it: fixed when it starts.
@@ -193,7 +193,7 @@ class ShadowWatch:
     def _look(self, seen: _Seen) -> None:
         answer = answer_of(seen.completion, seen.problem, seen.profile)
         with self._executors.lend(limits_for(seen.profile, [seen.problem])) as sandbox:
-            found = attempts(seen.problem, answer, sandbox, seen.completion.text or "")
+            found = looked_at(seen.problem, answer, sandbox, seen.completion)
         pays = self._pays(seen)
         if pays is not None and pays != seen.verdict.passed:
             self._metrics.disagreed()

@@ -23,14 +23,15 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import SandboxError, UnknownName, UserError
 from truegrade.extraction.conversations import answering_turn, policy_turns
 from truegrade.grading.attempts import attempts
+from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import READS_TESTS
-from truegrade.grading.tests_forms import entry_point_of, first_tests
+from truegrade.grading.problem_tests import first_tests
 from truegrade.kinds import kind_of, problem_kind
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
-from truegrade.records import Completion, ContestTask, FileSpan, Problem, Reason, Verdict, sha256_json
+from truegrade.records import Answer, Completion, Problem, Reason, Verdict, sha256_json
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.modes import CodeCache
 from truegrade.web.messages import (
@@ -158,8 +159,8 @@ class NameCatalogue:
             Refusal: it points into this machine's files, holds packed tests, or asks for too much time.
         """
         task = sent.task
-        if isinstance(task, ContestTask):
-            _check_contest(task, f"{field}.task.private_tests")
+        if refused := kind_of(task).refusal(task):
+            raise unprocessable(refused[1], f"{field}.task.{refused[0]}")
         if (cpu_s := kind_of(task).needs(task).cpu_s) is not None:
             self.within(cpu_s, f"{field}.task.cpu_s")
         identity = sha256_json(sent)
@@ -192,14 +193,6 @@ class NameCatalogue:
         return [
             ProfileInfo(id=it.id, summary=it.summary, covers=it.covers, cpu_s=it.limits.cpu_s) for it in opened
         ]
-
-
-def _check_contest(task: ContestTask, field: str) -> None:
-    """Refuse tests that are elsewhere, or that could unpack to more than a request may hold."""
-    if isinstance(task.private_tests, FileSpan):
-        raise unprocessable("a request cannot name files of this machine", field)
-    if not task.private_tests.lstrip().startswith("["):
-        raise unprocessable("send private tests as JSON text, a list; packed ones are not taken", field)
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -390,7 +383,7 @@ class JobGrader:
         try:
             answer = answer_of(completion, problem, profile)
             with executors.lend(limits_for(profile, [problem])) as sandbox:
-                found = attempts(problem, answer, sandbox, completion.text or "")
+                found = looked_at(problem, answer, sandbox, completion)
         except Exception as error:  # as in `_grade`
             if executors.closed:
                 raise stopping() from error
@@ -432,7 +425,7 @@ class JobGrader:
             return Rewarded(0.0, verdict)
         executors = self._executors
         try:
-            asked = problem if math.isinf(share_of) else first_tests(problem, int(share_of))
+            asked = problem if math.isinf(share_of) else _with_first_tests(problem, int(share_of))
             with executors.lend(limits_for(profile, [problem])) as sandbox:
                 counted = profile.tests_passed(asked, answer, sandbox)
         except Exception as error:  # as in `_grade`
@@ -486,11 +479,28 @@ def completion_of(problem: Problem, submission: Submission) -> Completion:
     )
 
 
+def looked_at(problem: Problem, answer: Answer, executor: Executor, completion: Completion) -> tuple[str, ...]:
+    """By which channels an answer to a problem would be paid for nothing."""
+    kind, task = kind_of(problem.task), problem.task
+    return attempts(kind.tests(task), answer, executor, completion.text or "", kind.prefix(task))
+
+
+def _with_first_tests(problem: Problem, most: int) -> Problem:
+    """The problem with its first tests alone, if they are to be had; for counting alone."""
+    kind, task = kind_of(problem.task), problem.task
+    if isinstance(tests := kind.tests(task), str):
+        return problem
+    # What is kept of a reference's outputs goes by this hash, and fewer inputs have fewer outputs.
+    identity = f"{problem.dataset_sha256}:{most}"
+    fewer = kind.with_tests(task, first_tests(tests, most))
+    return msgspec.structs.replace(problem, task=fewer, dataset_sha256=identity)
+
+
 def _said(completion: Completion, problem: Problem) -> Completion:
     """The completion with the model's own text alone, of which a reward is paid: it may hold a rollout's turns."""
     if completion.form != "reply" or completion.text is None:
         return completion
-    answer = answering_turn(policy_turns(completion.text), entry_point_of(problem))
+    answer = answering_turn(policy_turns(completion.text), kind_of(problem.task).entry_point(problem.task))
     return completion if answer == completion.text else msgspec.structs.replace(completion, text=answer)
 
 

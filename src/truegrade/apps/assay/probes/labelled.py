@@ -16,16 +16,13 @@ import msgspec
 
 from truegrade.apps.assay.records import Probe, make_probe
 from truegrade.errors import BadRecord, UnknownName
-from truegrade.grading.programs import assemble
+from truegrade.kinds import kind_of
 from truegrade.pipeline.importing import tell_faults
 from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import Profile, open_stored
 from truegrade.records import (
     Answer,
     Completion,
-    ContestTask,
-    FunctionTask,
-    OracleTask,
     Problem,
     Reason,
     SampleKey,
@@ -170,9 +167,8 @@ def program_of(problem: Problem, answer: Answer) -> str | None:
     """The whole program of an answer; None where it holds none, or the problem asks for no program."""
     if not answer.value or answer.reason is not None:
         return None
-    if isinstance(problem.task, FunctionTask | OracleTask):
-        return assemble(problem.task.prefix, answer)
-    return answer.value if isinstance(problem.task, ContestTask) or hasattr(problem.task, "buggy") else None
+    kind = kind_of(problem.task)
+    return kind.program(problem.task, answer) if kind.gives == "program" else None
 
 
 def _claimed(

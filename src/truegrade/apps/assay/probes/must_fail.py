@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec import structs
 
 from truegrade.apps.assay.probes.mutants import in_turn
 from truegrade.apps.assay.records import BY_CONSTRUCTION, Impossible, Probe, Witness, make_probe
@@ -21,7 +21,9 @@ from truegrade.builders.mutation.operators import sites
 from truegrade.extraction.parsing import quietly
 from truegrade.files import syntax
 from truegrade.grading.judgement import shown_call
-from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, Problem
+from truegrade.grading.problem_tests import CallTests, ProblemTests, SourceTests, StreamTests
+from truegrade.kinds import kind_of
+from truegrade.records import Case, Problem
 
 WAYS: tuple[Impossible, ...] = ("one-off", "conflicting")
 
@@ -46,7 +48,7 @@ def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Prob
 
     Which tests are changed is for the problem's place to say (`outputs.in_turn`).
     """
-    reference = getattr(problem.task, "reference", None)
+    reference = kind_of(problem.task).reference(problem.task)
     if not isinstance(reference, str):  # a contest problem may have none
         return []
     found, number = [], changeable(problem)
@@ -65,12 +67,15 @@ def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Prob
 
 def changeable(problem: Problem) -> int:
     """How many tests can be made impossible."""
-    task = problem.task
-    if isinstance(task, FunctionTask):
-        return len(assertions(task.tests, _names(task)))
-    if isinstance(task, CasesTask):
-        return len(_cases_that_run(task))
-    return len(_stored(task)[1]) if isinstance(task, ContestTask) else 0
+    tests = kind_of(problem.task).tests(problem.task)
+    match tests:
+        case SourceTests():
+            return len(assertions(tests.source, _names(tests)))
+        case CallTests():
+            return len(tests.quick)
+        case StreamTests():
+            return len(tests.inputs)
+    return 0
 
 
 def make_impossible(problem: Problem, how: Impossible, at: int = -1) -> ImpossibleProblem | None:
@@ -80,33 +85,33 @@ def make_impossible(problem: Problem, how: Impossible, at: int = -1) -> Impossib
     stands behind that.
 
     None for a problem whose tests hold no expected value that can be changed: one graded by the outputs of its
-    reference, predictions, tests without an assertion, and contest tests that are stored packed.
+    reference, predictions, tests without an assertion, and contest tests that cannot be read.
     """
-    task = problem.task
+    kind = kind_of(problem.task)
+    tests = kind.tests(problem.task)
     if not changeable(problem):
         return None
-    if isinstance(task, FunctionTask):
-        return _function(problem, task, how, at)
-    if isinstance(task, CasesTask):
-        return _cases(problem, task, how, at)
-    return _contest(problem, task, how, at) if isinstance(task, ContestTask) else None
+    match tests:
+        case SourceTests():
+            change = change_tests(tests.source, _names(tests), how, at)
+            if change is None:
+                return None
+            shown = _shown_tests(tests.shown, change, how)
+            changed: ProblemTests = structs.replace(tests, source=change.tests, shown=shown)
+            call, now, before = change.assertion.removeprefix("assert "), change.now, change.expected
+        case CallTests():
+            changed, call, now, before = _calls(tests, how, at)
+        case StreamTests():
+            changed, call, now, before = _streams(tests, how, at)
+        case _:
+            return None
+    task = kind.with_tests(problem.task, changed)
+    name = f"{problem.id}#{how}{at + 1 if at >= 0 else ''}"
+    return ImpossibleProblem(structs.replace(problem, id=name, task=task), call, now, before)
 
 
-def _names(task: FunctionTask) -> frozenset[str]:
-    return frozenset({task.entry_point, _HUMANEVAL})
-
-
-def _renamed(problem: Problem, how: Impossible, at: int, **fields: Any) -> Problem:
-    task = msgspec.structs.replace(problem.task, **fields)
-    return msgspec.structs.replace(problem, id=f"{problem.id}#{how}{at + 1 if at >= 0 else ''}", task=task)
-
-
-def _function(problem: Problem, task: FunctionTask, how: Impossible, at: int) -> ImpossibleProblem | None:
-    change = change_tests(task.tests, _names(task), how, at)
-    if change is None:
-        return None
-    made = _renamed(problem, how, at, tests=change.tests, shown_tests=_shown_tests(task.shown_tests, change, how))
-    return ImpossibleProblem(made, change.assertion.removeprefix("assert "), change.now, change.expected)
+def _names(tests: SourceTests) -> frozenset[str]:
+    return frozenset({tests.entry_point, _HUMANEVAL})
 
 
 def _shown_tests(tests: tuple[str, ...], change: TestChange, how: Impossible) -> tuple[str, ...]:
@@ -133,18 +138,22 @@ def _normal(test: str) -> str:
     return test
 
 
-def _cases_that_run(task: CasesTask) -> list[int]:
-    """Numbers of the cases that run."""
-    return [place for place in range(len(task.cases)) if place not in {*task.skipped, *task.slow}]
+def _calls(tests: CallTests, how: Impossible, at: int) -> tuple[CallTests, str, str, str]:
+    place = tests.quick[at]
+    case = tests.cases[place]
+    changed = Case(arguments=case.arguments, expected=_far(case.expected, tests.comparator))
+    made = structs.replace(tests, cases=_with(tests.cases, place, changed, how))
+    return made, shown_call(tests.entry_point, case.arguments), repr(changed.expected), repr(case.expected)
 
 
-def _cases(problem: Problem, task: CasesTask, how: Impossible, at: int) -> ImpossibleProblem:
-    place = _cases_that_run(task)[at]
-    case = task.cases[place]
-    changed = Case(arguments=case.arguments, expected=_far(case.expected, task))
-    made = _renamed(problem, how, at, cases=_with(task.cases, place, changed, how))
-    call = shown_call(task.entry_point, case.arguments)
-    return ImpossibleProblem(made, call, repr(changed.expected), repr(case.expected))
+def _streams(tests: StreamTests, how: Impossible, at: int) -> tuple[StreamTests, str, str, str]:
+    place, given, output = at % len(tests.inputs), tests.inputs[at], tests.outputs[at]
+    other = _other_output(output, functional=tests.function is not None)
+    # What counts as well would let the right program pass.
+    also = tests.or_outputs and _with(tests.or_outputs, place, None, how)
+    inputs, outputs = _with(tests.inputs, place, given, how), _with(tests.outputs, place, other, how)
+    made = structs.replace(tests, inputs=inputs, outputs=outputs, or_outputs=also)
+    return made, given, other, output
 
 
 def _with(tests: Sequence[Any], at: int, changed: Any, how: Impossible) -> tuple[Any, ...]:
@@ -153,38 +162,13 @@ def _with(tests: Sequence[Any], at: int, changed: Any, how: Impossible) -> tuple
     return (*tests[:place], changed, *tests[place + 1 :]) if how == "one-off" else (*tests, changed)
 
 
-def _far(expected: Any, task: CasesTask) -> Any:
+def _far(expected: Any, comparator: str) -> Any:
     """Another value, and where values only have to be near, one far off."""
-    if task.comparator == "approx_abs_last_input" and isinstance(expected, int | float):
+    if comparator == "approx_abs_last_input" and isinstance(expected, int | float):
         return -abs(expected) - 1e6
-    if task.comparator == "tuple_rows" and isinstance(expected, list):
+    if comparator == "tuple_rows" and isinstance(expected, list):
         return [*expected, []]  # its rows are read as rows
     return other_value(expected)
-
-
-def _stored(task: ContestTask) -> tuple[str, list[dict[str, Any]]]:
-    """The field that holds tests in plain JSON, and these."""
-    found = [(name, _plain(getattr(task, name))) for name in ("private_tests", "public_tests")]
-    return next((one for one in found if one[1]), ("", []))
-
-
-def _contest(problem: Problem, task: ContestTask, how: Impossible, at: int) -> ImpossibleProblem:
-    field, tests = _stored(task)
-    test = tests[at]
-    changed = {**test, "output": _other_output(test["output"], functional=task.function is not None)}
-    made = _renamed(problem, how, at, **{field: json.dumps(_with(tests, at, changed, how))})
-    return ImpossibleProblem(made, test["input"], changed["output"], test["output"])
-
-
-def _plain(stored: object) -> list[dict[str, Any]]:
-    """The tests of a field that is plain JSON; none where it is packed, or lies in a file."""
-    try:
-        tests = json.loads(stored) if isinstance(stored, str) else None
-    except (ValueError, RecursionError):
-        return []
-    if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
-        return []
-    return tests if all(isinstance(test.get(name), str) for test in tests for name in ("input", "output")) else []
 
 
 def _other_output(output: str, *, functional: bool) -> str:

@@ -29,8 +29,9 @@ from truegrade.apps.assay.records import (
 from truegrade.builders.mutation.mutants import NotAProgram, parse
 from truegrade.extraction.definitions import method_owner
 from truegrade.files import syntax
-from truegrade.grading.repairs import suite_of
-from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.grading.problem_tests import ProblemTests, StreamTests
+from truegrade.kinds import kind_of
+from truegrade.records import Problem
 
 _OF_TYPE: dict[type[Any], tuple[Any, ...]] = {
     bool: (True, False),
@@ -346,19 +347,18 @@ def examples_of(problem: Problem) -> list[Example]:
 
     A repair shows none; the first of its tests stand for them. Only calls with literals count.
     """
-    task = problem.task
-    if isinstance(task, ContestTask):
-        return list(_public(task))
-    if isinstance(task, CasesTask):
-        return [(case.arguments, case.expected) for case in task.cases[:_MOST_CASES]]
-    if isinstance(task, FunctionTask) and task.buggy:
-        return [(case.arguments, case.expected) for case in suite_of(task).cases[:_MOST_CASES]]
-    if isinstance(task, FunctionTask | OracleTask):
-        shown = (pair for test in task.shown_tests for pair in _assertion(test))
-        calls = [*_in_words(task.prompt, task.entry_point), *shown]
-        read = (_read(call, value, task.entry_point) for call, value in calls)
-        return [example for example in read if example is not None]
-    return []
+    kind, task = kind_of(problem.task), problem.task
+    if kind.buggy(task):
+        cases = suite.cases[:_MOST_CASES] if (suite := kind.suite(task)) is not None else ()
+        return [(case.arguments, case.expected) for case in cases]
+    if (public := kind.public(task)) is not None:
+        return list(_public(kind.tests(public)))
+    shown, name = kind.shown(task), kind.entry_point(task)
+    if not name:
+        return []
+    calls = [*_in_words(shown.text, name), *(pair for test in shown.tests for pair in _assertion(test))]
+    read = (_read(call, value, name) for call, value in calls)
+    return [example for example in read if example is not None]
 
 
 def _in_words(prompt: str, entry_point: str) -> Iterator[tuple[str, str]]:
@@ -409,17 +409,14 @@ def _value(text: str) -> Any:
     raise ValueError
 
 
-def _public(task: ContestTask) -> Iterator[Example]:
-    try:
-        tests = json.loads(task.public_tests)
-    except (ValueError, RecursionError):
+def _public(tests: ProblemTests | str) -> Iterator[Example]:
+    if not isinstance(tests, StreamTests):
         return
-    for test in tests if isinstance(tests, list) else []:
-        match test:
-            case {"input": str(given), "output": str(output)} if task.function is None:
-                yield (given,), output
-            case {"input": str(given), "output": str(output)}:
-                try:
-                    yield tuple(json.loads(line) for line in given.split("\n")), json.loads(output)
-                except (ValueError, RecursionError):
-                    continue
+    for given, output in zip(tests.inputs, tests.outputs, strict=True):
+        if tests.function is None:
+            yield (given,), output
+            continue
+        try:
+            yield tuple(json.loads(line) for line in given.split("\n")), json.loads(output)
+        except (ValueError, RecursionError):
+            continue

@@ -27,8 +27,10 @@ from truegrade.apps.assay.targets import calls, host
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.kept import LastKept
 from truegrade.files.writing import HIDDEN, keys_in, without_keys
-from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
-from truegrade.records import OracleTask, Problem
+from truegrade.grading.problem_tests import ReferenceTests
+from truegrade.grading.tests_forms import Outputs, TestsForm, put_tests
+from truegrade.kinds import kind_of
+from truegrade.records import Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox
 from truegrade.web.messages import is_loopback
 
@@ -94,7 +96,9 @@ class ProbeAsker:
             return self.said(sent, calls.no_verdict(calls.HUNG, why))
         tests: Any = None
         if self.call.needs_tests:
-            put = tests_of(problem, self.form, self._reference_outputs(problem))
+            held = kind_of(problem.task).tests(problem.task)
+            outputs = self._reference_outputs(problem, held) if isinstance(held, ReferenceTests) else None
+            put = put_tests(problem.id, held, self.form, outputs)
             if put.why_not:
                 return self.said(sent, calls.no_verdict(calls.NOT_PUT, put.why_not))
             tests = put.tests
@@ -116,27 +120,24 @@ class ProbeAsker:
         self._hung |= reading.detail.startswith(calls.HUNG) and is_endless(sent.probe)
         return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
 
-    def _reference_outputs(self, problem: Problem) -> Outputs | None:
-        """What the reference returns, where a problem has that in place of values; those of the last problems are
-        kept, since probes of a problem follow each other."""
-        task = problem.task
-        if not isinstance(task, OracleTask):
-            return None
-        key = f"{problem.benchmark} {problem.id} {hash(task.reference)}"
-        return self._outputs.of(key, lambda: self._run_reference(problem, task))
+    def _reference_outputs(self, problem: Problem, tests: ReferenceTests) -> Outputs | None:
+        """What the reference returns; of the last problems it is kept, since probes of a problem follow each
+        other."""
+        key = f"{problem.benchmark} {problem.id} {hash(tests.reference)}"
+        return self._outputs.of(key, lambda: self._run_reference(problem, tests))
 
-    def _run_reference(self, problem: Problem, task: OracleTask) -> Outputs | None:
+    def _run_reference(self, problem: Problem, tests: ReferenceTests) -> Outputs | None:
         results: list[CallResult] = []
 
         def keep(_: int, result: CallResult) -> bool:
             results.append(result)
             return result.error is None
 
-        inputs = [*task.base_inputs, *task.plus_inputs]
+        inputs = [*tests.inputs, *tests.further]
         limits = Limits(cpu_s=REFERENCE_CPU_S, packages=("numpy", *problem.packages))
         try:
             with Sandbox(limits, workers=1, allow_unsafe=self.allow_unsafe) as sandbox:
-                sandbox.call(task.reference, task.entry_point, inputs, keep)
+                sandbox.call(tests.reference, tests.entry_point, inputs, keep)
             values = [result.value for result in results if result.error is None]
         except TruegradeError:
             return None

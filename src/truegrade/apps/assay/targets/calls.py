@@ -61,8 +61,9 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.grading.tests_forms import TestsForm, entry_point_of, words_of
-from truegrade.records import FunctionTask, Problem, Reason
+from truegrade.grading.tests_forms import TestsForm
+from truegrade.kinds import kind_of
+from truegrade.records import BuiltInTask, FunctionTask, Problem, Reason
 from truegrade.web.messages import GradeRequest, InlineProblem, Submission
 
 TEXT, RAISED, HUNG, DIED, SCORE = "grader_text:", "grader_raised:", "grader_hung:", "grader_died:", "grader_score:"
@@ -240,8 +241,18 @@ def _sources(asked: ProbeQuestion) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------ what is asked
 
 
+def _words(problem: Problem) -> str:
+    """What a model was asked, as the data set words it."""
+    kind = kind_of(problem.task)
+    return kind.shown(problem.task).text or kind.buggy(problem.task) or problem.id
+
+
+def _entry_point(problem: Problem) -> str | None:
+    return kind_of(problem.task).entry_point(problem.task)
+
+
 def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
-    prompt: Any = words_of(asked.problem)
+    prompt: Any = _words(asked.problem)
     completion: Any = asked.reply
     if not text:
         prompt = [{"role": "user", "content": prompt}]
@@ -250,7 +261,7 @@ def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
         **dict.fromkeys(TEST_COLUMNS, asked.tests),
         **dict.fromkeys(TEXT_COLUMNS, as_text(asked.tests)),
         "verification_info": {"language": "python", "test_cases": asked.tests},
-        "entry_point": entry_point_of(asked.problem),
+        "entry_point": _entry_point(asked.problem),
         **_sources(asked),
         **asked.fields,
     }
@@ -299,10 +310,10 @@ def _ground_truth(tests: Any) -> str:
 
 def _verifiers(asked: ProbeQuestion) -> Arguments:
     of_rollout = {
-        "prompt": [{"role": "user", "content": words_of(asked.problem)}],
+        "prompt": [{"role": "user", "content": _words(asked.problem)}],
         "completion": _messages(asked),
         "answer": as_text(asked.tests),
-        "info": {"tests": asked.tests, "entry_point": entry_point_of(asked.problem)},
+        "info": {"tests": asked.tests, "entry_point": _entry_point(asked.problem)},
         "task": asked.problem.benchmark,
     }
     columns = {**dict.fromkeys(TEST_COLUMNS, asked.tests), **_sources(asked)}
@@ -310,13 +321,13 @@ def _verifiers(asked: ProbeQuestion) -> Arguments:
 
 
 def _rllm(asked: ProbeQuestion) -> Arguments:
-    words = words_of(asked.problem)
+    words = _words(asked.problem)
     task_info = {"problem": words, "question": words, "problem_type": "code", "ground_truth": asked.tests}
     return (task_info | _sources(asked) | asked.fields, asked.reply), {}
 
 
 def _openrlhf(asked: ProbeQuestion) -> Arguments:
-    prompt = words_of(asked.problem)
+    prompt = _words(asked.problem)
     return ([f"{prompt}\n{asked.reply}"], [prompt], [asked.fields.get("label", asked.tests)]), {}
 
 
@@ -339,7 +350,7 @@ def _ask_sandboxfusion(asked: ProbeQuestion, post: Post) -> Any:
         return [{"wanted": wanted, "answer": post(_body(asked, "", given))} for given, wanted in pairs]
     lines = asked.tests if isinstance(asked.tests, list) else [asked.tests]
     if asked.form == "check":
-        lines = [*lines, f"check({entry_point_of(asked.problem)})"]
+        lines = [*lines, f"check({_entry_point(asked.problem)})"]
     return [{"wanted": None, "answer": post(_body(asked, "\n\n" + "\n".join(lines) + "\n", ""))}]
 
 
@@ -358,7 +369,10 @@ def _body(asked: ProbeQuestion, appended: str, stdin: str) -> dict[str, Any]:
 
 
 def _ask_truegrade(asked: ProbeQuestion, post: Post) -> Any:
-    problem = InlineProblem(task=asked.problem.task, id=asked.problem.id, benchmark=asked.problem.benchmark)
+    task = asked.problem.task
+    if not isinstance(task, BuiltInTask):
+        raise UserError(f"{asked.problem.id}: a service takes no problem of a kind that is not built in")
+    problem = InlineProblem(task=task, id=asked.problem.id, benchmark=asked.problem.benchmark)
     request = GradeRequest(completions=[Submission(text=asked.reply)], problem=problem)
     return post(msgspec.to_builtins(request) | asked.fields)
 

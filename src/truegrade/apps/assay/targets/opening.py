@@ -34,11 +34,12 @@ from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.files.writing import without_keys
 from truegrade.grading.judgement import from_outcome
-from truegrade.grading.repairs import suite_of
+from truegrade.grading.problem_tests import CallTests, SourceTests
 from truegrade.grading.tests_forms import other_form, tests_form
+from truegrade.kinds import kind_of
 from truegrade.pipeline.grade import LocalGrader
 from truegrade.profiles import Profile
-from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason
+from truegrade.records import Completion, Problem, Reason
 from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import LIMITS_ONLY, MIB
@@ -406,12 +407,12 @@ def inside_tests(problem: Problem) -> str:
     Raises:
         UserError: its tests are no source.
     """
-    task = problem.task
-    if isinstance(task, FunctionTask):
-        return f"{task.setup}\n{task.tests}"
-    if isinstance(task, CasesTask):
-        cases = [case for number, case in enumerate(suite_of(task).cases) if number not in task.skipped]
-        calls = [f"{task.entry_point}({', '.join(map(repr, case.arguments))})" for case in cases]
+    tests = kind_of(problem.task).tests(problem.task)
+    if isinstance(tests, SourceTests):
+        return f"{tests.setup}\n{tests.source}"
+    if isinstance(tests, CallTests):
+        cases = [case for number, case in enumerate(tests.cases) if number not in tests.skipped]
+        calls = [f"{tests.entry_point}({', '.join(map(repr, case.arguments))})" for case in cases]
         return "\n".join(f"assert {call} == {case.expected!r}" for call, case in zip(calls, cases, strict=True))
     raise UserError(f"{problem.id}: its tests are no source that could stand behind a program")
 
@@ -495,17 +496,16 @@ def show_call(
     asker = ProbeAsker(
         name=grader, call=found, form=form, danger="h2", timeout_s=timeout_s, fields={}, allow_unsafe=False
     )
-    reference = getattr(problem.task, "reference", "")
-    code = reference or "print(input())\n"
+    reference = kind_of(problem.task).reference(problem.task)
+    code = reference if reference and isinstance(reference, str) else "print(input())\n"
     probe = Probe(
         id=probe_id(problem.id, "right", "reference", code, ""), problem_id=problem.id, kind="right",
         origin="reference", code=code, label="right",
     )  # fmt: skip
     asked = asker.question(Dispatch(probe=probe, problem=problem))
     if not isinstance(asked, ProbeQuestion):
-        raise UserError(
-            f"{asked.detail.partition(': ')[2]}; {other_form([problem]) or 'choose another `tests_as`'}"
-        )
+        tests = kind_of(problem.task).tests(problem.task)
+        raise UserError(f"{asked.detail.partition(': ')[2]}; {other_form([tests]) or 'choose another `tests_as`'}")
     kinds = kinds_of(found)
     kind = "command" if grader.startswith("cmd:") else "service" if is_address(grader) else "function"
     kind = kind if grader and not adapter else kinds[0]
