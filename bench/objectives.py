@@ -13,7 +13,8 @@ import os
 import time
 from pathlib import Path
 
-from truegrade.apps.evolve.objectives import CostMeter, repair_task
+from truegrade.apps.evolve.objectives import CostMeter
+from truegrade.apps.evolve.roles import repair_of
 from truegrade.benchmarks import load_benchmark
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.static_findings import Linter
@@ -27,7 +28,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     problems = load_benchmark("quixbugs", options.data).problems
-    programs = [program for p in problems for program in (repair_task(p).buggy, repair_task(p).reference)]
+    programs = [program for p in problems for program in (repair_of(p).buggy, repair_of(p).reference)]
     trees = [(program, tree) for program in programs if not isinstance(tree := parse_module(program), Fault)]
 
     linter = Linter()
@@ -41,10 +42,10 @@ def main() -> None:
     meter, passed = CostMeter(), [True] * 100
     with Sandbox(Limits(), workers=1) as jail:
         for problem in problems:  # references are counted once
-            meter.cost(problem, repair_task(problem).reference, passed, jail)
+            meter.cost(problem, repair_of(problem).reference, passed, jail)
         started = time.perf_counter()
         for problem in problems:
-            meter.cost(problem, repair_task(problem).reference, passed, jail)
+            meter.cost(problem, repair_of(problem).reference, passed, jail)
         count_ms = 1e3 * (time.perf_counter() - started) / len(problems)
     print(f"{len(trees)} programs, load {os.getloadavg()[0]:.1f}")
     print(f"flake8 and bandit   {lint_ms:6.2f} ms of CPU a program")

@@ -22,6 +22,7 @@ from truegrade.kinds import Kind, kind_of, register
 from truegrade.kinds.base import ShownPart
 from truegrade.kinds.code import code_answer
 from truegrade.profiles import open_profile
+from truegrade.prompts.making import as_stored
 from truegrade.records import Answer, Case, Problem, Task
 from truegrade.sandbox import Limits, Sandbox
 
@@ -112,6 +113,39 @@ def test_a_profile_that_knows_the_kind_covers_it(cli, page, monkeypatch):
     assert summary_of(page / "r")["reasons"] == {"passed": 2}
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("def judge(", "def judged(", "Query has judged, which nothing calls; did you mean judge?"),
+        ("def judge(", "def decides(", "Query lacks judge, which every kind has"),
+        ("def extract(", "def extracted(", "did you mean extract?"),
+        (', tag="query"', "", "Query needs a task: a class made of truegrade.records.Task"),
+        ("class QueryTask(Task,", "class QueryTask(msgspec.Struct,", "Query needs a task"),
+        ('("query",)', '"query"', "Query needs names: a tuple of texts"),
+        ('("query",)', '("contest",)', "Query takes over contest, which a built-in kind has"),
+        ('tag="query"', 'tag="suite"', "Query takes over suite"),
+        ("register(Query())", "register(Query)", "Query is no object of a class made of truegrade.kinds.Kind"),
+        ("register(Query())", "", "no kind of problem has tasks of class QueryTask; end the file"),
+        ('{"default": lambda', '{"plain": lambda', "no prompt variant 'default'; known: plain"),
+        (
+            'as_stored(words, source="queries.py")',
+            "words",
+            "query/0: its prompt cannot be made: TypeError: it is str",
+        ),
+        ('as_stored(words, source="queries.py")', "task.wrods", "no attribute 'wrods' (queries.py, line 31)"),
+        ('Answer(value=None, found="no fence of SQL", reason=Reason.NO_CODE)', "None", "extraction gave NoneType"),
+        ("msgspec.structs.replace(judged, **wrong)", "True", "judging gave bool and no Judgement"),
+    ],
+)
+def test_what_is_wrong_with_a_kind_is_said_in_a_line(cli, page, written, instead, said):
+    source = (page / "queries.py").read_text()
+    assert written in source
+    (page / "queries.py").write_text(source.replace(written, instead))
+    model = "baseline/empty" if "NoneType" in said else "baseline/reference"
+    code, _, err = cli("run", "queries.py", *QUERIES, "--model", model, "--out", "r")
+    assert (code, "Traceback" in err) == (2, False) and said in err.splitlines()[-1], err
+
+
 class TableTask(Task, frozen=True, kw_only=True, tag="table"):
     """A function as a table of its values."""
 
@@ -129,6 +163,9 @@ class Table(Kind[TableTask]):
 
     def shown(self, task):
         return ShownPart(text=task.words, entry_point=task.entry_point)
+
+    def prompts(self, task, examples):
+        return {"default": lambda: as_stored(task.words, source="a table")}
 
     def extract(self, task, completion):
         return code_answer(completion, task.entry_point)

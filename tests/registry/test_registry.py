@@ -148,13 +148,22 @@ def test_files_that_are_not_there(tmp_path, kind):
             "Fenced has judgment, which nothing calls; did you mean judgement?",
         ),
         (('covers = ("function", "description")', "covers = ()"), "Fenced covers nothing; name kinds"),
+        (
+            ('covers = ("function", "description")', 'covers, ways = ("function",), {"contest": Way()}'),
+            "Fenced has a way for contest, which its covers leaves out",
+        ),
+        (
+            ('covers = ("function", "description")', 'ways = {"functions": Way()}'),
+            "Fenced covers functions, which is no kind of problem; name kinds",
+        ),
         (('"description")', '"mbpp")'), "Fenced covers mbpp, which is no kind of problem; name kinds"),
         (('"fenced", "1"', '"fen/ced", "1"'), "Fenced has the name 'fen/ced'; write letters"),
         (('"fenced", "1"', '"strict", "1"'), "fenced.py: .*which nothing can take over|defines no profile"),
     ],
 )
 def test_a_profile_says_what_it_lacks(here, change, message):
-    (here / "fenced.py").write_text((here / "fenced.py").read_text().replace(*change))
+    source = (here / "fenced.py").read_text().replace(*change)
+    (here / "fenced.py").write_text(f"from truegrade.profiles.base import Way\n{source}")
     with pytest.raises(UserError, match=message):
         find_profile("fenced.py")
 

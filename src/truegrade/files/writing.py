@@ -97,9 +97,8 @@ def run_source(path: Path, content: bytes, digest: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
-        raise BadRecord(
-            path, f"raised {type(error).__name__}: {said}; correct it", line=_line(path, error)
-        ) from error
+        words = said if isinstance(error, UserError) else f"raised {type(error).__name__}: {said}; correct it"
+        raise BadRecord(path, words, line=_line(path, error)) from error
     return module
 
 

@@ -7,9 +7,11 @@ the reading of calls out of tests, is listed in ``tests/house/test_kinds.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from truegrade.errors import UnknownName, UserError
 from truegrade.kinds.base import CallClaim, Context, Kept, Kind, TaskT
 from truegrade.records import Task
 from truegrade.registry import Registry
@@ -28,6 +30,28 @@ __all__ = [
     "register",
 ]
 
+_NEEDED = ("prompts", "extract", "judge")
+"""What no kind is without."""
+
+
+def _fault(thing: Any) -> str | None:
+    """What keeps an object from being a kind."""
+    if not isinstance(thing, Kind):
+        return f"is no {'object of a class' if isinstance(thing, type) else 'object'} made of truegrade.kinds.Kind"
+    task, names = getattr(thing, "task", None), getattr(thing, "names", None)
+    if not (isinstance(task, type) and issubclass(task, Task) and isinstance(task.__struct_config__.tag, str)):
+        return 'needs a task: a class made of truegrade.records.Task, `class Mine(Task, tag="mine", frozen=True)`'
+    if not (isinstance(names, tuple) and names and all(isinstance(name, str) and name for name in names)):
+        return 'needs names: a tuple of texts, `names = ("mine",)`'
+    own = {name for each in type(thing).__mro__ if not issubclass(Kind, each) for name in vars(each)}
+    known = ["task", "names", *(name for name in dir(Kind) if not name.startswith("_"))]
+    for name in sorted(own - {*known}):
+        if near := get_close_matches(name, known, n=1, cutoff=0.85):
+            return f"has {name}, which nothing calls; did you mean {near[0]}?"
+    missing = [name for name in _NEEDED if getattr(type(thing), name) is getattr(Kind, name)]
+    return f"lacks {', '.join(missing)}, which every kind has" if missing else None
+
+
 KINDS = Registry[Kind[Any]](
     "kind",
     {
@@ -40,7 +64,7 @@ KINDS = Registry[Kind[Any]](
         "contest": "truegrade.kinds.contest:KIND",
         "suite": "truegrade.kinds.suite:KIND",
     },
-    lambda thing: None if isinstance(thing, Kind) else "is no truegrade.kinds.Kind",
+    _fault,
     named=lambda kind: kind.names[0],
 )
 """By the tag of the task."""
@@ -51,15 +75,44 @@ _REGISTERED: dict[type, Kind[Any]] = {}
 
 
 def register(kind: Kind[TaskT]) -> Kind[TaskT]:
-    """Make a kind known; the last line of a file that holds one."""
+    """Make a kind known; the last line of a file that holds one.
+
+    Raises:
+        UserError: it lacks what every kind has, or has a tag or name of a built-in one.
+    """
+    fault = _fault(kind)
+    if fault is None:
+        taken = {*KINDS.built_in, *(name for one in built_in_kinds() for name in one.names)}
+        if both := sorted(taken & {str(kind.task.__struct_config__.tag), *kind.names}):
+            fault = f"takes over {', '.join(both)}, which a built-in kind has; choose another tag and name"
+    if fault is not None:
+        named = kind if isinstance(kind, type) else type(kind)
+        raise UserError(f"{named.__name__} {fault} (docs/extend.md, a kind of problem)")
     _REGISTERED[kind.task] = kind
     return kind
 
 
 def kind_of(task: Task) -> Kind[Any]:
-    """The kind of a problem's task."""
+    """The kind of a problem's task.
+
+    Raises:
+        UserError: none has tasks of this class.
+    """
     known = _REGISTERED.get(type(task))
-    return _by_tag(str(task.__struct_config__.tag)) if known is None else known
+    return _of_class(type(task)) if known is None else known
+
+
+@cache
+def _of_class(task: type[Task]) -> Kind[Any]:
+    tag = getattr(getattr(task, "__struct_config__", None), "tag", None)
+    try:
+        kind = _by_tag(str(tag))
+    except UnknownName:
+        kind = None
+    if kind is None or kind.task is not task:
+        said = "end the file that defines it with `register(...)` (docs/extend.md, a kind of problem)"
+        raise UserError(f"no kind of problem has tasks of class {task.__name__}; {said}")
+    return kind
 
 
 @cache

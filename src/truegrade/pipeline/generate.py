@@ -14,11 +14,11 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark
-from truegrade.errors import BadRecord, TruegradeError
+from truegrade.errors import BadRecord, TruegradeError, UserError
 from truegrade.kinds import kind_of
 from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
 from truegrade.models.service_errors import Shortfall
-from truegrade.pipeline.verdicts import Progress
+from truegrade.pipeline.verdicts import Progress, raised
 from truegrade.records import Completion, Problem, Prompt, SampleKey
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
@@ -68,11 +68,25 @@ def render_prompts(
         variant: one of its prompt variants.
     """
     examples = benchmark.by_id()
-    prompts = [(problem, renderer.render_prompt(problem, variant, examples)) for problem in selected]
+    prompts = [(problem, _prompt(renderer, problem, variant, examples)) for problem in selected]
     given_away = benchmark.name not in renderer.scores_shots
     shown = {shot for _, prompt in prompts for shot in prompt.shots} if given_away else set()
     excluded = {problem.id: "shown solved in the prompt" for problem in selected if problem.id in shown}
     return PromptSet([(problem, prompt) for problem, prompt in prompts if problem.id not in shown], excluded)
+
+
+def _prompt(
+    renderer: PromptRenderer, problem: Problem, variant: str | None, examples: Mapping[str, Problem]
+) -> Prompt:
+    try:
+        prompt = renderer.render_prompt(problem, variant, examples)
+        if isinstance(prompt, Prompt):
+            return prompt
+        raise TypeError(f"it is {type(prompt).__name__} and no truegrade.records.Prompt")
+    except TruegradeError:
+        raise
+    except Exception as error:  # of a kind, profile or agent from outside
+        raise UserError(f"{problem.id}: its prompt cannot be made: {raised(error)}") from error
 
 
 T = TypeVar("T")

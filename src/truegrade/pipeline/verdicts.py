@@ -59,13 +59,15 @@ def verdict_on(
     else:
         try:
             judgement = profile.judgement(problem, answer, executor)
+            if not isinstance(judgement, Judgement):
+                raise TypeError(f"judging gave {type(judgement).__name__} and no Judgement")
             other = None if judgement.passed else kind_of(problem.task).reversal(problem, problem.task)
             if other is not None and profile.judgement(other, answer, executor).passed:
                 judgement = structs.replace(judgement, marks=(*judgement.marks, REVERTED))
         except TruegradeError:
             raise
         except Exception as error:
-            judgement = Judgement(reason=Reason.GRADER_ERROR, detail=_words(error))
+            judgement = Judgement(reason=Reason.GRADER_ERROR, detail=f"grading failed: {raised(error)}")
     if problem.place and judgement.reason is Reason.GRADER_ERROR and judgement.detail.startswith(OF_REFERENCE):
         said = judgement.detail.removeprefix(OF_REFERENCE)
         place = f"{problem.place}, field 'reference': {said}; correct it, or the tests"
@@ -114,14 +116,14 @@ def answer_of(completion: Completion, problem: Problem, profile: Profile) -> Ans
     except TruegradeError:
         raise
     except Exception as error:
-        return Answer(value=None, found=_words(error), reason=Reason.GRADER_ERROR)
+        return Answer(value=None, found=f"grading failed: {raised(error)}", reason=Reason.GRADER_ERROR)
 
 
-def _words(error: Exception) -> str:
-    """What a person needs to report the fault: the exception and where it was raised."""
+def raised(error: Exception) -> str:
+    """What a person needs to find a fault: the exception and where it was raised."""
     place = extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error)[:300].split())
-    return f"grading failed: {type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
+    return f"{type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:

@@ -98,11 +98,21 @@ def _fault(thing: Any) -> str | None:
     for field in ("name", "version"):
         if not _WORD.fullmatch(str(getattr(kind, field))):
             return f"has the {field} {getattr(kind, field)!r}; write letters, digits, dots and hyphens"
+    return _coverage_fault(kind)
+
+
+def _coverage_fault(kind: type[Profile]) -> str | None:
+    """What is wrong with the kinds that a profile names: one from outside may be defined by another file."""
+    from truegrade.benchmarks import BENCHMARKS  # no other profile waits for them
+
     known = kind_names()
-    wrong = [str(name) for name in kind.covers if name not in known]
-    if wrong or not kind.covers:
-        said = f"{', '.join(wrong)}, which is no kind of problem" if wrong else "nothing"
-        return f"covers {said}; name kinds in its covers: {', '.join(known)}"
+    if not kind.covers:
+        return f"covers nothing; name kinds in its covers: {', '.join(known)}"
+    for name in kind.covers:
+        if name not in known and (name in BENCHMARKS or get_close_matches(str(name), known, n=1, cutoff=0.75)):
+            return f"covers {name}, which is no kind of problem; name kinds in its covers: {', '.join(known)}"
+    if idle := [name for name in kind.ways if name not in kind.covers]:
+        return f"has a way for {', '.join(idle)}, which its covers leaves out"
     return None
 
 

@@ -169,9 +169,10 @@ class Profile(ABC):
         defects = _Described(Description.defects_of, ())
 
     def __init_subclass__(cls) -> None:
-        """What a profile covers is said once, by its ways."""
-        if "ways" in vars(cls):
+        """What a profile covers follows from its ways, unless it says so itself."""
+        if "ways" in vars(cls) and "covers" not in vars(cls):
             cls.covers = tuple(cls.ways)
+        if "ways" in vars(cls) and "only" not in vars(cls):
             cls.only = MappingProxyType({kind: way.only for kind, way in cls.ways.items() if way.only})
 
     name: str
@@ -281,7 +282,10 @@ class Profile(ABC):
         try:
             if completion.form != "program" and len(completion.text or "") > MAX_REPLY_CHARS:
                 raise ExtractionLimitError(f"the reply has over {MAX_REPLY_CHARS:,} characters")
-            return self.extract(problem, completion)
+            found = self.extract(problem, completion)
+            if not isinstance(found, Answer):
+                raise TypeError(f"extraction gave {type(found).__name__} and no truegrade.records.Answer")
+            return found
         except ExtractionLimitError as error:
             return Answer(value=None, found=str(error), reason=Reason.EXTRACTION_LIMIT)
 

@@ -112,7 +112,7 @@ def by_problem(problems: Sequence[Problem], samples: Iterable[GradedReply]) -> d
     return found
 
 
-def tests_to_repair(problem: Problem) -> Suite:
+def repair_suite(problem: Problem) -> Suite:
     """The tests of a problem that shows a program to repair.
 
     Raises:
@@ -253,14 +253,14 @@ class CostMeter:
                 return self._references[key]
         reference = repair_of(problem).reference
         steps = _steps(problem, reference, countable(problem), _REFERENCE_EVENTS, executor)
-        counts = tuple(steps.get(index) for index in range(tests_to_repair(problem).size))
+        counts = tuple(steps.get(index) for index in range(repair_suite(problem).size))
         with self._lock:
             return self._references.setdefault(key, counts)
 
 
 def countable(problem: Problem) -> list[int]:
     """Tests whose lines are counted: those that are expressions, and not the slow ones."""
-    suite = tests_to_repair(problem)
+    suite = repair_suite(problem)
     return [
         index for index in range(suite.size) if index not in {*suite.slow, *suite.skipped} and _call(suite, index)
     ]
@@ -276,7 +276,7 @@ def _call(suite: Suite, index: int) -> str:
 
 def _steps(problem: Problem, code: str, wanted: Sequence[int], most: int, executor: Executor) -> dict[int, int]:
     """Lines executed, by test, of those that end within ``most`` events."""
-    suite, pending = tests_to_repair(problem), list(wanted)
+    suite, pending = repair_suite(problem), list(wanted)
     found: dict[int, int] = {}
     preamble = f"{suite.trusted}\n{suite.context}"
     options = MutationOptions(cpu_s=_CPU_S, max_steps=most, max_chars=1_000_000, preamble=preamble)

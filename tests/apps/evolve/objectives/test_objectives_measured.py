@@ -19,7 +19,7 @@ from truegrade.apps.evolve.objectives import (
     countable,
     edit_distance,
     patch_size,
-    repair_task,
+    repair_suite,
     sample_of,
 )
 from truegrade.benchmarks import load_benchmark
@@ -220,7 +220,7 @@ def test_a_verdict_without_counts_is_refused(total, jail):
 def test_only_repairs_have_objectives(total):
     task = FunctionTask(prompt="", entry_point="f", tests="", reference="")
     with pytest.raises(UserError, match="no program to repair"):
-        repair_task(Problem(id="p", benchmark="mbpp", dataset_sha256="", cluster="p", task=task))
+        repair_suite(Problem(id="p", benchmark="mbpp", dataset_sha256="", cluster="p", task=task))
 
 
 def test_an_anchor_s_code_is_what_the_profile_takes(total, jail):
