@@ -117,8 +117,13 @@ def test_a_profile_that_knows_the_kind_covers_it(cli, page, monkeypatch):
     ("written", "instead", "said"),
     [
         ("def judge(", "def judged(", "Query has judged, which nothing calls; did you mean judge?"),
-        ("def judge(", "def decides(", "Query lacks judge, which every kind has"),
+        ("def judge(", "def decides(", "Query lacks judge: write it"),
         ("def extract(", "def extracted(", "did you mean extract?"),
+        (
+            "def judge(",
+            "def tests(self, task):\n        pass\n\n    def judge(",
+            "Query lacks with_tests: write it",
+        ),
         (', tag="query"', "", "Query needs a task: a class made of truegrade.records.Task"),
         ("class QueryTask(Task,", "class QueryTask(msgspec.Struct,", "Query needs a task"),
         ('("query",)', '"query"', "Query needs names: a tuple of texts"),
@@ -174,7 +179,12 @@ class Table(Kind[TableTask]):
         return CallTests(entry_point=task.entry_point, cases=task.cases)
 
     def with_tests(self, task, tests):
-        return msgspec.structs.replace(task, cases=tests.cases)
+        return self._with(task, tests.cases)
+
+    def _with(self, task, cases):  # nobody else calls it, so it may be named as it likes
+        return msgspec.structs.replace(task, cases=cases)
+
+    _judge = None
 
     def judge(self, problem, task, answer, context):
         return grade_repair(self.suite(task), answer.value, context.executor, cpu_s=context.cpu_s(None))

@@ -168,6 +168,16 @@ def test_a_profile_says_what_it_lacks(here, change, message):
         find_profile("fenced.py")
 
 
+def test_a_profile_names_its_own_helpers_as_it_likes(here):
+    source = (
+        (here / "fenced.py")
+        .read_text()
+        .replace("    def extract(", "    _extract = _judgment = None\n\n    def extract(")
+    )
+    (here / "fenced.py").write_text(source)
+    assert find_profile("fenced.py").name == "fenced"
+
+
 @pytest.fixture
 def described(here, extend_page):
     """The file that the page shows beside ``fenced.py``, which leaves out what the file says."""

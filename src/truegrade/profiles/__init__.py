@@ -90,7 +90,7 @@ def _fault(thing: Any) -> str | None:
     if missing:
         return f"lacks {', '.join(missing)}, which every profile has"
     own = {name for each in kind.__mro__ if not issubclass(Profile, each) for name in vars(each)}
-    for name in sorted(own - {*dir(Profile)}):
+    for name in sorted(name for name in own - {*dir(Profile)} if not name.startswith("_")):
         if near := get_close_matches(name, ("render_prompt", "extract", "judgement"), n=1, cutoff=0.85):
             return (
                 f"has {name}, which nothing calls; did you mean {near[0]}?"  # else the kind's own stands in for it

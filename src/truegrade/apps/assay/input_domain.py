@@ -359,7 +359,7 @@ def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
         case str() as why:
             known = why
         case _:
-            known = "it asks for a method, whose arguments are texts"
+            known = "its tests are texts for a method, or in no shape of truegrade.grading.problem_tests"
     return known if isinstance(known, str) or known.own else "its tests make no call of the function"
 
 
