@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
+from traceback import extract_tb
 
 SHOWN_NAMES = 20
 """Known names that a message lists before it says how many more there are."""
@@ -26,6 +28,13 @@ def first_few(names: Sequence[str], shown: int) -> str:
     """The first names, and how many more there are."""
     more = len(names) - shown
     return ", ".join(names[:shown]) + (f", and {more} more" if more > 0 else "")
+
+
+def raised(error: BaseException) -> str:
+    """What a person needs to find a fault: the exception and where it was raised."""
+    place = extract_tb(error.__traceback__)[-1]
+    message = " ".join(str(error)[:300].split())
+    return f"{type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
 
 
 class TruegradeError(Exception):

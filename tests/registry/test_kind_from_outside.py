@@ -9,13 +9,15 @@ import pytest
 from truegrade import kinds
 from truegrade.apps.assay.building import ProblemBuilder
 from truegrade.apps.assay.input_domain import known_calls
+from truegrade.apps.assay.own_tests import by_own_tests
 from truegrade.apps.assay.probes.must_fail import make_impossible, must_fail_probes
 from truegrade.apps.assay.probes.stubs import examples_of
 from truegrade.apps.assay.records import Battery
 from truegrade.apps.rewards.grader import RewardGrader
 from truegrade.apps.rewards.records import PolicyReply
 from truegrade.benchmarks import load_benchmark
-from truegrade.grading.problem_tests import CallTests
+from truegrade.grading.judgement import from_outcome
+from truegrade.grading.problem_tests import CallTests, ReferenceTests, SourceTests, StreamTests
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.tests_forms import put_tests
 from truegrade.kinds import Kind, kind_of, register
@@ -140,13 +142,39 @@ def test_a_profile_that_knows_the_kind_covers_it(cli, page, monkeypatch):
         ('as_stored(words, source="queries.py")', "task.wrods", "no attribute 'wrods' (queries.py, line 31)"),
         ('Answer(value=None, found="no fence of SQL", reason=Reason.NO_CODE)', "None", "extraction gave NoneType"),
         ("msgspec.structs.replace(judged, **wrong)", "True", "judging gave bool and no Judgement"),
+        (
+            "msgspec.structs.replace(judged, **wrong)",
+            "msgspec.structs.replace(judged, detail=5)",
+            "got `int` - at `$.detail`",
+        ),
+        (
+            "msgspec.structs.replace(judged, **wrong)",
+            "msgspec.structs.replace(judged, reason='fine')",
+            "at `$.reason`",
+        ),
+        (
+            "msgspec.structs.replace(judged, **wrong)",
+            "msgspec.structs.replace(judged, marks=(len,))",
+            "grading failed: TypeError",
+        ),
+        ('found="no fence of SQL"', "found=None", "got `null` - at `$.found`"),
+        (
+            "def judge(",
+            "def needs(self, task):\n        return {}['x']\n\n    def judge(",
+            "its kind of problem is at fault: KeyError: 'x' (queries.py, line",
+        ),
+        (
+            "def judge(",
+            "def needs(self, task):\n        pass\n\n    def judge(",
+            "query/0: its kind of problem is at fault: TypeError",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_kind_is_said_in_a_line(cli, page, written, instead, said):
     source = (page / "queries.py").read_text()
     assert written in source
     (page / "queries.py").write_text(source.replace(written, instead))
-    model = "baseline/empty" if "NoneType" in said else "baseline/reference"
+    model = "baseline/empty" if "NoneType" in said or "found" in said else "baseline/reference"
     code, _, err = cli("run", "queries.py", *QUERIES, "--model", model, "--out", "r")
     assert (code, "Traceback" in err) == (2, False) and said in err.splitlines()[-1], err
 
@@ -198,6 +226,46 @@ LAST = TableTask(
 )
 
 
+TABLES = """
+from dataclasses import replace
+from test_kind_from_outside import LAST, Table, TableTask
+from truegrade.benchmarks import Benchmark, BenchmarkSpec
+from truegrade.grading.problem_tests import CallTests
+from truegrade.kinds import register
+from truegrade.kinds.base import ShownPart
+from truegrade.records import Problem
+import msgspec
+
+
+class FaultyTask(TableTask, frozen=True, kw_only=True, tag="faulty"):
+    pass
+
+
+class Faulty(Table):
+    task, names = FaultyTask, ("faulty",)
+    {fault}
+
+
+register(Faulty())
+
+
+def load(data, args):
+    task = FaultyTask(**msgspec.structs.asdict(LAST))
+    problem = Problem(id="table/0", benchmark="tables", dataset_sha256="t", cluster="table/0", task=task)
+    return Benchmark(name="tables", problems=(problem,), dataset_sha256="t", source="tables.py")
+
+
+BENCHMARK = BenchmarkSpec(
+    name="tables", summary="Tables.", tasks="faulty", size=1, licence="none", citation="none", load=load
+)
+"""
+FAULTS = {
+    ("tests", "cases=[[1]]"): "tests = lambda self, task: CallTests(entry_point='last', cases=[[1]])",
+    ("shown", "text=1"): "shown = lambda self, task: 'last'",
+    ("tests", "raise"): "tests = lambda self, task: {}['x']",
+}
+
+
 @pytest.fixture
 def table(monkeypatch):
     monkeypatch.setattr(kinds, "_REGISTERED", dict(kinds._REGISTERED))
@@ -212,6 +280,58 @@ def test_a_kind_that_gives_its_tests_as_calls_is_put_in_the_forms_of_others_and_
     assert [probe.origin for probe, _ in must_fail_probes(table)] == ["one-off", "one-off", "conflicting"]
     assert make_impossible(table, "one-off", 1).problem.task.cases[1].expected == "a!"
     assert examples_of(table) == [(([1, 2],), 2)]
+
+
+@pytest.mark.parametrize("fault", ["raise SystemExit(0)", "raise UserError('not so')", "raise KeyError(1)"])
+def test_a_judge_that_ends_on_one_answer_leaves_the_others_their_verdicts(cli, page, fault):
+    source = (page / "queries.py").read_text()
+    source = source.replace(
+        "        rows = []", f"        if 'desc' in answer.value:\n            {fault}\n        rows = []"
+    )
+    (page / "queries.py").write_text(f"from truegrade.errors import UserError\n{source}")
+    code, _, err = cli("run", "queries.py", *QUERIES, "--model", "baseline/reference", "--out", "r")
+    assert code == 1 and summary_of(page / "r")["reasons"] == {"passed": 1, "grader_error": 1}, err
+
+
+class Forgeable(Table):
+    """Decides by how the program ends."""
+
+    shape = CallTests(entry_point="last", cases=LAST.cases)
+
+    def tests(self, task):
+        return self.shape
+
+    def judge(self, problem, task, answer, context):
+        return from_outcome(context.executor.script(f"{answer.value}\nassert last([1, 2]) == 2\n"))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        CallTests(entry_point="last", cases=LAST.cases),
+        SourceTests(entry_point="last", source="assert last([1, 2]) == 2"),
+        ReferenceTests(entry_point="last", reference=LAST.reference, inputs=(([1, 2],), ([3],))),
+        StreamTests(inputs=("[1, 2]",), outputs=("2",), function="last"),
+    ],
+)
+def test_a_judge_that_can_be_forged_does_not_testify_for_itself(table, monkeypatch, shape):
+    monkeypatch.setattr(Forgeable, "shape", shape)
+    register(Forgeable())
+    strict = open_profile("strict")
+    forged, right = (
+        Answer(value=code, found="whole", form="program") for code in ("import os\nos._exit(0)\n", LAST.reference)
+    )
+    with Sandbox(Limits(cpu_s=3.0), workers=1) as jail:
+        assert [strict.judgement(table, each, jail).passed for each in (forged, right)] == [True, True]
+        judged = [strict.judgement(by_own_tests(table), each, jail) for each in (forged, right)]
+    assert [each.passed for each in judged] == [False, True], judged
+
+
+@pytest.mark.parametrize(("method", "given"), [("tests", "cases=[[1]]"), ("shown", "text=1"), ("tests", "raise")])
+def test_what_an_assay_cannot_read_of_a_kind_is_said_in_a_line(cli, page, method, given):
+    (page / "tables.py").write_text(TABLES.replace("{fault}", FAULTS[method, given]))
+    code, _, err = cli("assay", "tables.py", "--limit", "1", "--probes", "right,stubs", "--out", "a")
+    assert code == 2 and "table/0: its kind of problem is at fault:" in err.splitlines()[-1], err
 
 
 def test_an_assay_finds_its_grader_right_on_right_and_wrong_programs(table):

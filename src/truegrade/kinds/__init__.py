@@ -7,13 +7,14 @@ the reading of calls out of tests, is listed in ``tests/house/test_kinds.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import TruegradeError, UnknownName, UserError, raised
 from truegrade.kinds.base import CallClaim, Context, Kept, Kind, TaskT
-from truegrade.records import Task
+from truegrade.records import BuiltInTask, Problem, Task
 from truegrade.registry import Registry
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Kind",
     "asked_value",
     "built_in_kinds",
+    "kind_at_fault",
     "kind_names",
     "kind_of",
     "problem_kind",
@@ -121,6 +123,21 @@ def _of_class(task: type[Task]) -> Kind[Any]:
 @cache
 def _by_tag(tag: str) -> Kind[Any]:
     return KINDS.known(tag).value
+
+
+@contextmanager
+def kind_at_fault(problem: Problem) -> Iterator[None]:
+    """Around what a kind says of a problem: where one from outside fails, the error is a line.
+
+    Raises:
+        UserError: that line. Of a built-in kind any other error is a bug, and passes as it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, TruegradeError) or isinstance(problem.task, BuiltInTask):
+            raise
+        raise UserError(f"{problem.id}: its kind of problem is at fault: {raised(error)}") from error
 
 
 def built_in_kinds() -> Iterator[Kind[Any]]:

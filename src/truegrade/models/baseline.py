@@ -26,7 +26,7 @@ from textwrap import indent
 from truegrade.errors import UnknownName, UserError
 from truegrade.extraction.parsing import Fault, Parser, is_literal, parse_expression, unix_newlines
 from truegrade.grading.literals import most_frequent
-from truegrade.kinds import CallClaim, asked_value, kind_of
+from truegrade.kinds import CallClaim, asked_value, kind_at_fault, kind_of
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import Attempt, Problem, Prompt, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling
@@ -470,12 +470,13 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
 def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
     kind = kind_of(problem.task)
-    known = kind.reference(problem.task)
-    if isinstance(known, CallClaim):
-        return claim_in_form(prompt_text(prompt), known)
-    if not known:
-        return NO_REFERENCE
-    return _code(prompt, _continuation(prompt, known, kind.begun(problem.task)), kind.language)
+    with kind_at_fault(problem):
+        known = kind.reference(problem.task)
+        if isinstance(known, CallClaim):
+            return claim_in_form(prompt_text(prompt), known)
+        if not known:
+            return NO_REFERENCE
+        return _code(prompt, _continuation(prompt, known, kind.begun(problem.task)), kind.language)
 
 
 def _constant(value: str, problem: Problem, prompt: Prompt) -> str:

@@ -14,11 +14,11 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark
-from truegrade.errors import BadRecord, TruegradeError, UserError
+from truegrade.errors import BadRecord, TruegradeError, UserError, raised
 from truegrade.kinds import kind_of
 from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
 from truegrade.models.service_errors import Shortfall
-from truegrade.pipeline.verdicts import Progress, raised
+from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Completion, Problem, Prompt, SampleKey
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run

@@ -12,27 +12,38 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
-from pathlib import Path
-from traceback import extract_tb
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import structs
 
-from truegrade.errors import TruegradeError, UserError
+from truegrade.errors import SandboxError, TruegradeError, UserError, raised
 from truegrade.files.extras import require
+from truegrade.files.json_text import encode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import OF_REFERENCE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, installed_version, missing_package, packages_missed
-from truegrade.kinds import kind_of
+from truegrade.kinds import kind_at_fault, kind_of
 from truegrade.profiles import Profile
 from truegrade.profiles.base import refuse_uncovered
-from truegrade.records import TOOL_CALLS, Answer, Completion, Estimate, Problem, Reason, SampleKey, Verdict
+from truegrade.records import (
+    TOOL_CALLS,
+    Answer,
+    BuiltInTask,
+    Completion,
+    Estimate,
+    Problem,
+    Reason,
+    SampleKey,
+    Verdict,
+)
 from truegrade.sandbox import Limits
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.summaries import ProblemScores, mean_score
 from truegrade.store.facts import VerdictFacts, VerdictKind, verdict_kind
+
+RecordT = TypeVar("RecordT", Answer, Judgement)
 
 
 def verdict_on(
@@ -61,12 +72,13 @@ def verdict_on(
             judgement = profile.judgement(problem, answer, executor)
             if not isinstance(judgement, Judgement):
                 raise TypeError(f"judging gave {type(judgement).__name__} and no Judgement")
+            judgement = _as_declared(judgement, profile, problem)
             other = None if judgement.passed else kind_of(problem.task).reversal(problem, problem.task)
             if other is not None and profile.judgement(other, answer, executor).passed:
                 judgement = structs.replace(judgement, marks=(*judgement.marks, REVERTED))
-        except TruegradeError:
-            raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            if _concerns_more(error, profile, problem):
+                raise
             judgement = Judgement(reason=Reason.GRADER_ERROR, detail=f"grading failed: {raised(error)}")
     if problem.place and judgement.reason is Reason.GRADER_ERROR and judgement.detail.startswith(OF_REFERENCE):
         said = judgement.detail.removeprefix(OF_REFERENCE)
@@ -112,18 +124,29 @@ def answer_of(completion: Completion, problem: Problem, profile: Profile) -> Ans
     if completion.text is None:
         return Answer(value=None, found="the request failed", reason=Reason.NO_ANSWER)
     try:
-        return profile.answer(problem, completion)
-    except TruegradeError:
-        raise
-    except Exception as error:
+        return _as_declared(profile.answer(problem, completion), profile, problem)
+    except (Exception, SystemExit) as error:
+        if _concerns_more(error, profile, problem):
+            raise
         return Answer(value=None, found=f"grading failed: {raised(error)}", reason=Reason.GRADER_ERROR)
 
 
-def raised(error: Exception) -> str:
-    """What a person needs to find a fault: the exception and where it was raised."""
-    place = extract_tb(error.__traceback__)[-1]
-    message = " ".join(str(error)[:300].split())
-    return f"{type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
+def _is_ours(profile: Profile, problem: Problem) -> bool:
+    return profile.origin is None and isinstance(problem.task, BuiltInTask)
+
+
+def _concerns_more(error: BaseException, profile: Profile, problem: Problem) -> bool:
+    """Whether an error is told of more than one sample; what is not built in may raise any of its own."""
+    return isinstance(error, TruegradeError) and (_is_ours(profile, problem) or isinstance(error, SandboxError))
+
+
+def _as_declared(found: RecordT, profile: Profile, problem: Problem) -> RecordT:
+    """The record; of what is not built in, with each field as it is declared.
+
+    Raises:
+        TypeError, msgspec.ValidationError: a field holds something else.
+    """
+    return found if _is_ours(profile, problem) else msgspec.json.decode(encode(found), type=type(found))
 
 
 def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
@@ -136,7 +159,11 @@ def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
     if profile.timeout_s is not None:
         limits = replace(limits, cpu_s=profile.timeout_s, wall_s=None)
     problems = list(problems)
-    needs = [kind_of(problem.task).needs(problem.task) for problem in problems]
+    needs = []
+    for problem in problems:
+        with kind_at_fault(problem):
+            # A copy, since what is no such record fails in that.
+            needs.append(structs.replace(kind_of(problem.task).needs(problem.task)))
     names = {name for problem in problems for name in problem.packages}
     names.update(name for each in needs for name in each.packages)
     if "pytest" in {*limits.packages, *names}:

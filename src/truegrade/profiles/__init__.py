@@ -106,6 +106,9 @@ def _coverage_fault(kind: type[Profile]) -> str | None:
     from truegrade.benchmarks import BENCHMARKS  # no other profile waits for them
 
     known = kind_names()
+    covers: object = kind.covers
+    if isinstance(covers, str):
+        return f"covers is a text; write covers = ({covers!r},)"
     if not kind.covers:
         return f"covers nothing; name kinds in its covers: {', '.join(known)}"
     for name in kind.covers:

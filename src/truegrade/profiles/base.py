@@ -147,6 +147,12 @@ class Way:
     only: tuple[str, ...] = ()
     """The data sets alone that the harness knows of the kind; none for every one."""
 
+    def __post_init__(self) -> None:
+        """Refuse a text in place of a tuple, whose letters would be names."""
+        only: object = self.only
+        if isinstance(only, str):
+            raise TypeError(f"only={only!r} is a text; write ({only!r},)")
+
 
 _AS_THE_KIND = Way()
 
@@ -169,7 +175,14 @@ class Profile(ABC):
         defects = _Described(Description.defects_of, ())
 
     def __init_subclass__(cls) -> None:
-        """What a profile covers follows from its ways, unless it says so itself."""
+        """What a profile covers follows from its ways, unless it says so itself.
+
+        Raises:
+            TypeError: a way is none.
+        """
+        for kind, way in vars(cls).get("ways", {}).items():
+            if not isinstance(way, Way):
+                raise TypeError(f"the way for {kind!r} is {way!r:.60}; write Way(extract=..., judge=...)")
         if "ways" in vars(cls) and "covers" not in vars(cls):
             cls.covers = tuple(cls.ways)
         if "ways" in vars(cls) and "only" not in vars(cls):

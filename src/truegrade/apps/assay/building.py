@@ -15,6 +15,7 @@ from truegrade.apps.assay.folder import BuiltProblem
 from truegrade.apps.assay.input_domain import infer_domain
 from truegrade.apps.assay.labelling import Labelled, OracleLabeller, find_witness
 from truegrade.apps.assay.oracle import STRICTER, ProblemOracle, build_oracle
+from truegrade.apps.assay.own_tests import by_own_tests
 from truegrade.apps.assay.probes.labelled import ClaimedProbe
 from truegrade.apps.assay.probes.must_fail import must_fail_probes
 from truegrade.apps.assay.probes.mutants import ENDLESS, changed_outputs, mutants
@@ -159,7 +160,7 @@ class _Making:
         if probe.origin == ENDLESS or not isinstance(tests, SourceTests) or tests.cases:
             return True  # the oracle compares as they do
         answer = Answer(value=probe.code, found="whole", form="program")
-        judged = find_profile("strict").judgement(self._problem, answer, self._executor)
+        judged = find_profile("strict").judgement(by_own_tests(self._problem), answer, self._executor)
         return not judged.passed and judged.reason is not Reason.GRADER_ERROR
 
     def stubs(self) -> None:

@@ -261,7 +261,7 @@ def _evalplus_row(material: ExportMaterial) -> Row | str:
     problem, task, kind = material.problem, material.problem.task, kind_of(material.problem.task)
     tests, shown, reference = kind.tests(task), kind.shown(task), kind.reference(task)
     if not isinstance(tests, SourceTests | ReferenceTests) or not isinstance(reference, str):
-        return "it is a repair, and this form asks for a function"
+        return "its tests are calls and their values, and this form has a reference and inputs"
     if material.not_calls:
         return material.not_calls
     continues = bool(shown.prefix) and reference.startswith(shown.prefix)

@@ -33,6 +33,7 @@ from truegrade.apps.assay.folder import (
 )
 from truegrade.apps.assay.measures import AssaySummary
 from truegrade.apps.assay.measuring import measure
+from truegrade.apps.assay.own_tests import by_own_tests
 from truegrade.apps.assay.paying import UnearnedPrograms
 from truegrade.apps.assay.probes.labelled import ClaimedProbe
 from truegrade.apps.assay.records import DANGERS, Danger, Dispatch, Probe, Said
@@ -44,6 +45,7 @@ from truegrade.apps.assay.turns import plan_turns
 from truegrade.errors import UserError
 from truegrade.files.threads import in_order
 from truegrade.files.writing import require_writable, writing
+from truegrade.kinds import kind_at_fault
 from truegrade.pipeline.verdicts import Progress
 from truegrade.profiles import find_profile
 from truegrade.records import Problem
@@ -263,7 +265,7 @@ def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress
             own = request.folder.own_verdicts()
             for _ in range(2):  # other wrong programs are looked at if none that solves nothing was paid
                 left = [
-                    Dispatch(probe=probe, problem=request.problems[probe.problem_id])
+                    Dispatch(probe=probe, problem=by_own_tests(request.problems[probe.problem_id]))
                     for probe in UnearnedPrograms(probes, acceptance, own).unjudged()
                     if probe.problem_id in request.problems
                 ]
@@ -345,7 +347,12 @@ def _build(request: AssayRequest, progress: Progress) -> None:
     def begin(sandbox: Sandbox) -> Callable[[tuple[int, Problem]], tuple[BuiltProblem, list[Probe]]]:
         battery, number = request.manifest.battery, len(request.problems)
         builder = ProblemBuilder(battery, request.companions, request.claims, number, sandbox)
-        return lambda each: builder.build(each[1], each[0])
+
+        def build(each: tuple[int, Problem]) -> tuple[BuiltProblem, list[Probe]]:
+            with kind_at_fault(each[1]):
+                return builder.build(each[1], each[0])
+
+        return build
 
     progress.start("label probes", total=len(request.problems), done=len(request.problems) - len(missing))
     try:
