@@ -126,6 +126,11 @@ def test_a_profile_that_knows_the_kind_covers_it(cli, page, monkeypatch):
             "def tests(self, task):\n        pass\n\n    def judge(",
             "Query lacks with_tests: write it",
         ),
+        (
+            "def judge(",
+            "def name(self, task):\n        return 'function'\n\n    def judge(",
+            "Query.name gives 'function', which is not among its names",
+        ),
         (', tag="query"', "", "Query needs a task: a class made of truegrade.records.Task"),
         ("class QueryTask(Task,", "class QueryTask(msgspec.Struct,", "Query needs a task"),
         ('("query",)', '"query"', "Query needs names: a tuple of texts"),

@@ -156,5 +156,13 @@ def asked_value(task: Task) -> str | None:
 
 
 def problem_kind(task: Task) -> str:
-    """What a problem asks: a name that profiles cover."""
-    return kind_of(task).name(task)
+    """What a problem asks: a name that profiles cover.
+
+    Raises:
+        UserError: its kind gives a name that is not among its `names`.
+    """
+    kind = kind_of(task)
+    name = kind.name(task)
+    if name not in kind.names:
+        raise UserError(f"{type(kind).__name__}.name gives {name!r}, which is not among its names: {kind.names}")
+    return name

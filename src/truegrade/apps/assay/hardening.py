@@ -242,6 +242,9 @@ def hardened_lines(found: Hardened) -> Iterator[str]:
             f" stubs accepted: {one.stubs.after} of {one.stubs.programs}; wrong mutants, not used to choose:"
             f" {rate_told(one.held_out.after, one.held_out.programs)}"
         )
+        if one.left_out and not one.rows:
+            why = max(one.left_out, key=lambda reason: len(one.left_out[reason]))
+            yield f"{one.file} is empty: of {fmt.plural(len(one.left_out[why]), 'problem')}, {why}"
     yield from (f"wrote {path}" for path in found.files)
 
 
