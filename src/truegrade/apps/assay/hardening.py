@@ -23,7 +23,7 @@ from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.grading.problem_tests import StreamTests
-from truegrade.kinds import kind_of
+from truegrade.kinds import kind_at_fault, kind_of
 from truegrade.pipeline.loading import Limit, load_announced, select
 from truegrade.pipeline.verdicts import Progress
 from truegrade.records import Problem, sha256_json
@@ -316,9 +316,11 @@ def harden(
     watch.start("harden", total=len(chosen), done=len(chosen) - len(missing))
 
     def begin(sandbox: Sandbox) -> Callable[[Problem], HardenedProblem]:
-        return lambda each: harden_problem(
-            each, companions.get(each.id), options, sandbox, claims.get(each.id, ())
-        )
+        def harden(each: Problem) -> HardenedProblem:
+            with kind_at_fault(each):
+                return harden_problem(each, companions.get(each.id), options, sandbox, claims.get(each.id, ()))
+
+        return harden
 
     try:
         made = in_sandbox(

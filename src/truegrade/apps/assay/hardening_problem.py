@@ -31,7 +31,7 @@ from truegrade.apps.assay.records import Probe
 from truegrade.apps.assay.targets.asking import is_endless
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.kinds import kind_at_fault, kind_of
+from truegrade.kinds import kind_of
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem
 from truegrade.sandbox import CallResult
@@ -108,17 +108,6 @@ def harden_problem(
     The inputs of ``companion``, the same problem of an extended benchmark, prove labels and are never chosen;
     ``claims``, labelled programs, only measure.
     """
-    with kind_at_fault(problem):
-        return _hardened(problem, companion, options, executor, claims)
-
-
-def _hardened(
-    problem: Problem,
-    companion: Problem | None,
-    options: HardeningOptions,
-    executor: Executor,
-    claims: Sequence[ClaimedProbe],
-) -> HardenedProblem:
     oracle = build_oracle(problem, companion, executor, generated=options.inputs, seed=options.seed)
     if isinstance(oracle, str):
         exports = dict.fromkeys(forms.FORMS, forms.ExportedRow(reason=f"it cannot be measured: {oracle}"))

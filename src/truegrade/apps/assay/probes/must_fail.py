@@ -67,7 +67,10 @@ def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Prob
 
 def changeable(problem: Problem) -> int:
     """How many tests can be made impossible."""
-    tests = kind_of(problem.task).tests(problem.task)
+    return _changeable(kind_of(problem.task).tests(problem.task))
+
+
+def _changeable(tests: ProblemTests | str) -> int:
     match tests:
         case SourceTests():
             return len(assertions(tests.source, _names(tests)))
@@ -89,7 +92,7 @@ def make_impossible(problem: Problem, how: Impossible, at: int = -1) -> Impossib
     """
     kind = kind_of(problem.task)
     tests = kind.tests(problem.task)
-    if not changeable(problem):
+    if not _changeable(tests):
         return None
     match tests:
         case SourceTests():
